@@ -7,8 +7,9 @@
  * With fewer than three colour planes luma is l1. Defaults (disc, l1, radius = round(1.5 sigma_space), at least 1) give the
  * pixels of OpenCV's bilateralFilter(src, -1, sigma_range * 255, sigma_space).
  * Either sigma 0 is the limit: the identity. Alpha multiplies each tap's weight and is itself kept. A tap with a colour that is
- * not finite weighs nothing; where the pixel itself is not finite only the spatial weight counts (all taps lost: NaN).
- * Where all weights vanish (a transparent pixel among unlike ones) the pixel is kept.
+ * not finite weighs nothing; where the pixel itself is not finite only the spatial weight counts. Outside under border=constant:
+ * black, and alpha 0 where there is alpha. Where the sum of weights is under TG_VANISH (a transparent pixel among unlike ones,
+ * every tap lost) the pixel is kept, as NaN if it is not finite.
  */
 #ifndef TG_BILATERAL_H
 #define TG_BILATERAL_H
@@ -24,7 +25,6 @@ enum { TG_BILATERAL_DISC, TG_BILATERAL_SQUARE };
 enum { TG_BILATERAL_L1, TG_BILATERAL_L2, TG_BILATERAL_LUMA, TG_BILATERAL_SEPARATE };
 
 #define TG_BILATERAL_RADIUS 255
-#define TG_BILATERAL_VANISH 1e-20F /* a sum of weights at or under this counts as none */
 
 struct tg_bilateral {
     float sigma_space; /* px */

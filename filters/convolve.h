@@ -8,8 +8,10 @@
  * Alpha. A kernel without negative weights is an average: colour is weighed by alpha, sum k a v / sum k a * sum k / divisor,
  * and alpha is filtered by the same kernel (without bias). A kernel with negative weights takes differences: a tap's colour
  * counts as v0 + a (v - v0), v0 the pixel's own, and alpha is kept.
- * A tap that is not finite weighs nothing: it counts as a tap with a = 0, plane by plane.
- * An average whose every tap weighs nothing is NaN in float where a tap was lost to NaN, and keeps the pixel elsewhere.
+ * A tap that is not finite weighs nothing: it counts as a tap with a = 0, plane by plane; an alpha that is not finite is 0.
+ * Outside under border=constant: black, and a = 0 where there is alpha.
+ * An average whose weights vanish (sum k a under TG_VANISH) keeps the pixel. A pixel that is not finite gives NaN where it is
+ * kept, and where differences are taken.
  */
 #ifndef TG_CONVOLVE_H
 #define TG_CONVOLVE_H

@@ -2,8 +2,9 @@
  *
  * w(i) = exp(-i^2 / (2 sigma^2)) / sum, |i| <= radius; radius 0 is OpenCV's rule for 8-bit pictures at every depth: window
  * round(6 sigma + 1) made odd, about 3 sigma each side. The row pass keeps float. Sigma 0 is the identity.
- * Colour is weighed by alpha; alpha is blurred by the same weights. A tap that is not finite weighs nothing; all taps
- * lost gives NaN; where all alpha is 0 the colour is kept.
+ * Colour is weighed by alpha, sum w a v / sum w a; alpha is blurred by the same weights. A tap that is not finite weighs
+ * nothing: it has a = 0, plane by plane; an alpha that is not finite is 0. Outside under border=constant: black, and a = 0
+ * where there is alpha. Where the weights vanish (sum w a under TG_VANISH) the pixel is kept, as NaN if it is not finite.
  */
 #ifndef TG_GAUSSIAN_H
 #define TG_GAUSSIAN_H

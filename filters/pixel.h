@@ -21,6 +21,8 @@
 #define TG_LUMA_G 0.7152F
 #define TG_LUMA_B 0.0722F
 
+#define TG_VANISH 1e-20F /* a sum of weights under this counts as none: alpha is taken as 0..1 in it */
+
 enum tg_border {
     TG_REFLECT101, /* dcb|abcd|cba: the edge sample is not repeated; OpenCV's default. Does not keep the mean */
     TG_REFLECT,    /* cba|abcd|dcb: the edge sample is repeated; keeps the mean under a symmetric kernel */

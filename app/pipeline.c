@@ -33,6 +33,7 @@ struct tg_pipeline {
     struct tg_image source, result; /* planes */
     int source_at;                  /* its buffer */
     bool timed;                     /* this frame's upload is in the sums */
+    int rows_read;
     struct tg_frame out;            /* the result's rows; data: rows_out on a device, else NULL */
     struct tg_timing timing;
     const char *variant[TG_CHAIN_MAX];
@@ -48,6 +49,12 @@ double tg_now_ms(void)
 static bool cancelled(const struct tg_pipeline *p)
 {
     return p->opts.cancel && *p->opts.cancel;
+}
+
+static void progress(const struct tg_pipeline *p, double done)
+{
+    if (p->opts.progress)
+        p->opts.progress(p->opts.progress_ctx, done);
 }
 
 /* ---- memory ---- */
@@ -271,6 +278,8 @@ static int decode(struct tg_pipeline *p, struct tg_reader *r, char *to, int n)
     double start = tg_now_ms();
     int err = tg_reader_rows(r, to, p->frame.stride, n);
     p->timing.decode += tg_now_ms() - start;
+    p->rows_read += n;
+    progress(p, 0.4 * p->rows_read / p->frame.h);
     return err;
 }
 
@@ -343,6 +352,7 @@ int tg_pipeline_load(struct tg_pipeline *p, struct tg_reader *r, const struct tg
     frame_bytes(&p->frame);
     p->timing.pictures++;
     p->timed = false;
+    p->rows_read = 0;
     int err = 0;
     if (p->on_device)
         err = to_host(p, prepare_device(p, chain), chain);
@@ -498,8 +508,14 @@ int tg_pipeline_store(struct tg_pipeline *p, struct tg_writer *w)
         err = tg_writer_rows(w, strip.data, strip.stride, strip.h);
         p->timing.pack += packed - start;
         p->timing.encode += tg_now_ms() - packed;
+        progress(p, 0.6 + 0.4 * (y + strip.h) / p->out.h);
     }
     return err;
+}
+
+void tg_pipeline_encoded(struct tg_pipeline *p, double ms)
+{
+    p->timing.encode += ms;
 }
 
 const struct tg_timing *tg_pipeline_timing(const struct tg_pipeline *p)

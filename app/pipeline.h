@@ -22,6 +22,8 @@ struct tg_pipeline_opts {
     bool linear; /* filter in linear light; planes are float */
     bool fallback; /* on a device's failure go on on the CPU, with a warning; else fail */
     const volatile int *cancel; /* as in tg_read_opts */
+    void (*progress)(void *ctx, double done); /* NULL, or told now and then how much of the frame is done, 0..1 */
+    void *progress_ctx;
 };
 
 struct tg_pipeline;
@@ -49,6 +51,9 @@ struct tg_frame tg_pipeline_shape(const struct tg_pipeline *p);
 void tg_pipeline_rows(struct tg_pipeline *p, int y, struct tg_frame *rows);
 /* Writes all of the result to a writer that was opened for that shape. Does not finish the writer. */
 int tg_pipeline_store(struct tg_pipeline *p, struct tg_writer *w);
+
+/* Adds what finishing the writer took to the time of encoding. */
+void tg_pipeline_encoded(struct tg_pipeline *p, double ms);
 
 /* Sums since the pipeline was opened. */
 const struct tg_timing *tg_pipeline_timing(const struct tg_pipeline *p);

@@ -2,8 +2,9 @@
 #include "check.h"
 
 #include <fcntl.h>
-#include <jpeglib.h>
 #include <stdio.h>
+/* after stdio.h, which it needs */
+#include <jpeglib.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>

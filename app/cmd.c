@@ -61,7 +61,7 @@ int tg_getopt(int argc, char **argv, const char *shorts, const struct option *lo
 int tg_option_int(const char *option, const char *text, long long lo, long long hi, long long *out)
 {
     double v;
-    if (!tg_parse_number(text, &v) || v != (double)(long long)v || v < (double)lo || v > (double)hi)
+    if (!tg_parse_number(text, &v) || v < (double)lo || v > (double)hi || v != (double)(long long)v)
         return tg_fail(TG_EUSAGE, "%s %s: want a whole number, %lld..%lld", option, text, lo, hi);
     *out = (long long)v;
     return 0;

@@ -71,7 +71,12 @@ static int make(struct tg_pipeline *p, struct tg_reader *r, const struct tg_chai
             k = (panel.w + width - 1) / width;
             while (panel.h / k < 1)
                 k--;
-            sheet.w = n * (panel.w / k) + (n - 1) * GAP;
+            int64_t w = (int64_t)n * (panel.w / k) + (n - 1) * GAP;
+            if (w > 1 << 20) {
+                err = tg_fail(TG_ELIMIT, "the sheet would be %lld pixels wide", (long long)w);
+                break;
+            }
+            sheet.w = (int)w;
             sheet.h = panel.h / k;
             sheet.stride = (ptrdiff_t)sheet.w * 3;
             sheet.data = malloc((size_t)sheet.stride * (size_t)sheet.h);

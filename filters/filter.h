@@ -78,7 +78,7 @@ struct tg_filter {
 /* choices_: an array of N names and a closing NULL, in the order of the enum. */
 #define TG_PARAM_CHOICE(S, f, label_, def_, choices_, help_)                                                           \
     {.key = #f, .label = label_, .help = help_, .unit = "", .type = TG_CHOICE, .offset = TG_FIELD(S, f, int),          \
-     .def = def_, .min = 0, .max = sizeof(choices_) / sizeof((choices_)[0]) - 2, .choices = choices_}
+     .def = def_, .min = 0, .max = (int)(sizeof(choices_) / sizeof((choices_)[0])) - 2, .choices = choices_}
 #define TG_PARAM_KERNEL(S, f, label_, def_text_, help_)                                                                \
     {.key = #f, .label = label_, .help = help_, .unit = "", .type = TG_KERNEL,                                         \
      .offset = TG_FIELD(S, f, const struct tg_kernel *), .def_text = def_text_}

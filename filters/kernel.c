@@ -157,6 +157,7 @@ const struct tg_kernel *tg_kernel_get(const char *text)
         goto done;
     }
     e->k.text = name;
+    /* NOLINTNEXTLINE(clang-analyzer-optin.portability.UnixAPI): find fails where w or h is 0 */
     float *fit = realloc(w, sizeof(float) * (size_t)e->k.w * (size_t)e->k.h);
     e->k.weights = fit ? fit : w;
     e->next = table;

@@ -4,6 +4,7 @@
 
 #include <ctype.h>
 #include <locale.h>
+#include <math.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -178,7 +179,7 @@ int tg_param_set(const struct tg_filter *f, const struct tg_param *r, void *para
     tg_param_range(r, range, sizeof range);
     if (!tg_parse_number(text, &v))
         return tg_fail(TG_EUSAGE, "%s: %s=%s is not a number (%s)", f->name, r->key, text, range);
-    if (r->type == TG_INT && v != (double)(long long)v)
+    if (r->type == TG_INT && v != trunc(v))
         return tg_fail(TG_EUSAGE, "%s: %s=%s is not a whole number (%s)", f->name, r->key, text, range);
     if (v < r->min || v > r->max)
         return tg_fail(TG_EUSAGE, "%s: %s=%s is outside %s", f->name, r->key, text, range);

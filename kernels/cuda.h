@@ -23,10 +23,10 @@ struct tg_device_info {
     char name[256], uuid[48], bus[32]; /* "GPU-xxxxxxxx-...", "0000:01:00.0" */
     int major, minor;                  /* compute capability */
     int sms, clock_mhz;                /* clock_mhz 0: unknown */
+    bool usable;                       /* this program holds code for it */
     size_t memory, memory_free;        /* bytes; free is a hint. Free is 0 from tg_cuda_list, which makes no context */
     size_t shared_block;               /* bytes of shared memory that a block can opt in to */
     size_t l2;
-    bool usable;                       /* this program holds code for it */
 };
 
 /* True where the program was built with CUDA. */
@@ -76,21 +76,28 @@ int tg_cuda_fill(void *dst, int byte, size_t bytes, struct tg_stream *s);
 int tg_cuda_image_copy(struct tg_image *dst, const struct tg_image *src, struct tg_stream *s);
 
 /* pack.h's pair on the device: rows->data and the planes are device memory; y0 is 0 and rows->h the whole picture. */
-int tg_cuda_unpack(const struct tg_frame *rows, int orientation, bool linear, struct tg_image *dst, struct tg_stream *s);
+int tg_cuda_unpack(const struct tg_frame *rows, int orientation, bool linear, struct tg_image *dst,
+                   struct tg_stream *s);
 int tg_cuda_pack(const struct tg_image *src, bool linear, struct tg_frame *rows, struct tg_stream *s);
 
-/* For tests: TILEGLASS_FAULT=alloc|pinned|upload|launch|sync|download[:N] in the environment makes the N-th such call (1,
- * the first, if not said) of the program fail as the runtime would. Read once, at tg_cuda_open. */
+/* For tests. TILEGLASS_FAULT=alloc|pinned|upload|launch|sync|download[:N] in the environment makes the N-th such call (1,
+ * the first, if not said) after tg_cuda_open, which reads it, fail as the runtime would. TILEGLASS_POISON=1 fills device
+ * memory that is given out with TG_POISON, so that what no kernel wrote shows. */
+#define TG_POISON 0xA5
 
-/* ---- for the .cu files ---- */
+/* ---- for the .cu files; these exist only with CUDA ---- */
 
-/* 0 where the last launch was accepted, else TG_ECUDA with "what: reason". */
+/* 0 where the launches since the last call were accepted, else TG_ECUDA with "what: reason". */
 int tg_cuda_launched(const char *what);
-/* The cudaStream_t of a stream. */
+/* The cudaStream_t of a stream; makes its device the current one, so a launch asks for it first. */
 void *tg_stream_native(struct tg_stream *s);
-/* Bytes of shared memory that a block can opt in to on the current device. */
+/* Of the device that this thread used last, or else the program: bytes of shared memory that a block can opt in to, and
+ * multiprocessors. */
 size_t tg_cuda_shared_limit(void);
 int tg_cuda_sms(void);
+/* probe.cu: enqueues a kernel of one thread that sets *word to TG_PROBE. */
+#define TG_PROBE 0x7161
+void tg_cuda_probe(int *word, void *stream);
 
 #ifdef __cplusplus
 }

@@ -35,7 +35,8 @@ void tg_meta_free(struct tg_meta *m);
 
 /* The EXIF orientation, 1..8; 1 where there is none, or it is damaged. */
 int tg_meta_orientation(const struct tg_meta *m);
-/* Sets the orientation to 1 wherever it stands (EXIF, and XMP's tiff:Orientation), and EXIF's pixel size to w x h. */
+/* In place: sets the orientation to 1 wherever it stands (EXIF, and XMP's tiff:Orientation), EXIF's pixel size to w x h, and
+ * wipes EXIF's thumbnail, which shows the picture as it was. */
 void tg_meta_upright(struct tg_meta *m, int w, int h);
 
 struct tg_info {
@@ -49,7 +50,7 @@ struct tg_info {
     bool interlaced, progressive;
     bool animated;       /* more frames follow that are not read */
     int orientation;     /* 1..8 */
-    struct tg_meta meta; /* owned by the reader */
+    struct tg_meta meta; /* owned by the reader; what stands behind the pixels (PNG) is added when the last row is read */
 };
 
 struct tg_read_opts {
@@ -76,9 +77,10 @@ struct tg_write_opts {
     int compression;      /* PNG 0..9, -1: 6 */
     int bits;             /* 8 or 16: the samples' in the file; 0: as the rows. JPEG is 8 */
     uint8_t background[3]; /* what alpha is composited on where the format has none */
-    const struct tg_meta *meta; /* what to carry over; NULL: nothing. Parts that the format or colour cannot hold are left out
-                                   (an RGB profile in a gray picture, say) */
+    const struct tg_meta *meta; /* what to carry over; NULL: nothing; looked at only while opening. Parts that the format or
+                                   colour cannot hold are left out (an RGB profile in a gray picture, say) */
     bool to_stdout_tty;   /* allow pixels on a terminal */
+    const volatile int *cancel; /* as in tg_read_opts */
 };
 
 struct tg_writer;

@@ -31,6 +31,8 @@ void tg_gaussian_weights(const struct tg_gaussian *p, float *weights);
 
 extern const struct tg_filter gaussian_filter;
 
+int gaussian_simd(const struct tg_job *job);
+size_t gaussian_simd_scratch(const struct tg_job *job);
 int gaussian_cuda_naive(const struct tg_job *job);
 size_t gaussian_cuda_naive_scratch(const struct tg_job *job);
 int gaussian_cuda_tiled(const struct tg_job *job);

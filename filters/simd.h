@@ -150,28 +150,49 @@ TG_FN void tg_row_store(const float *restrict from, const struct tg_image *im, i
     }
 }
 
+/* What the weights of some taps are. */
+enum tg_taps {
+    TG_TAPS_ONE,   /* all 1 */
+    TG_TAPS_ALPHA, /* alpha, the same for all planes */
+    TG_TAPS_LOST,  /* some are 0 for a value of this plane that is not finite */
+};
+
 /* Taps of a neighbourhood: as tg_row_load, with what each weighs in weights: its alpha, and 0, with value 0, for what is not
- * finite. True where all weigh 1; weights is left alone where the picture can have no others. */
-TG_FN bool tg_row_taps(float *restrict v, float *restrict weights, const struct tg_image *im, int plane, int x, int y, int n,
-                       enum tg_border border, float scale)
+ * finite. Where the picture can have no weights but 1, weights is left alone. */
+TG_FN enum tg_taps tg_row_taps(float *restrict v, float *restrict weights, const struct tg_image *im, int plane, int x,
+                               int y, int n, enum tg_border border, float scale)
 {
     tg_row_load(v, im, plane, x, y, n, border, scale);
     if (!im->has_alpha && im->depth != TG_F32)
-        return true;
+        return TG_TAPS_ONE;
     const float full = im->has_alpha ? tg_depth_full(im->depth) : 1.F;
     if (im->has_alpha)
         tg_row_load(weights, im, im->planes - 1, x, y, n, border, 1.F);
     else
         for (int i = 0; i < n; i++)
             weights[i] = 1.F;
-    int other = 0;
+    int other = 0, lost = 0;
     for (int i = 0; i < n; i++) {
         float a = weights[i] / full;
-        weights[i] = tg_finite(v[i]) && tg_finite(a) ? a : 0.F;
-        v[i] = tg_finite(v[i]) ? v[i] : 0.F;
+        bool counts = tg_finite(v[i]);
+        weights[i] = counts && tg_finite(a) ? a : 0.F;
+        v[i] = counts ? v[i] : 0.F;
         other |= weights[i] != 1.F;
+        lost |= !counts;
     }
-    return !other;
+    return lost ? TG_TAPS_LOST : other ? TG_TAPS_ALPHA : TG_TAPS_ONE;
+}
+
+/* The most of tg_row_taps over w x h taps from (x, y) on; v and weights are scratch for w floats each. */
+TG_FN enum tg_taps tg_tile_taps(float *restrict v, float *restrict weights, const struct tg_image *im, int plane, int x,
+                                int y, int w, int h, enum tg_border border)
+{
+    enum tg_taps most = TG_TAPS_ONE;
+    for (int j = 0; j < h && (im->has_alpha || im->depth == TG_F32); j++) {
+        enum tg_taps taps = tg_row_taps(v, weights, im, plane, x, y + j, w, border, 1.F);
+        most = taps > most ? taps : most;
+    }
+    return most;
 }
 
 #endif

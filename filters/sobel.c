@@ -55,15 +55,18 @@ TG_FN void tile_body(const struct tg_job *job, int c, int x0, int y0)
     const int w = tg_min(TILE_W, src->w - x0), h = tg_min(TILE_H, src->h - y0);
     const bool l1 = p->norm == TG_SOBEL_L1;
     float rows[3][TILE_W + 2], weights[3][TILE_W + 2], own[TILE_W], out[TILE_W], side, middle;
-    bool plain[3];
     tg_sobel_taps(p->op, &side, &middle);
+    const enum tg_taps taps = tg_tile_taps(rows[0], weights[0], src, c, x0 - 1, y0 - 1, w + 2, h + 2, p->border);
     for (int y = -1; y <= h; y++) {
         int at = (y + 1) % 3;
-        plain[at] = tg_row_taps(rows[at], weights[at], src, c, x0 - 1, y0 + y, w + 2, p->border, 1.F);
+        if (taps == TG_TAPS_ONE)
+            tg_row_load(rows[at], src, c, x0 - 1, y0 + y, w + 2, p->border, 1.F);
+        else
+            tg_row_taps(rows[at], weights[at], src, c, x0 - 1, y0 + y, w + 2, p->border, 1.F);
         if (y < 1)
             continue;
         const float *r0 = rows[(y + 2) % 3], *r1 = rows[y % 3], *r2 = rows[at];
-        if (plain[0] && plain[1] && plain[2]) {
+        if (taps == TG_TAPS_ONE) {
             for (int x = 0; x < w; x++) {
                 float across = side * (r0[x + 2] - r0[x] + r2[x + 2] - r2[x]) + middle * (r1[x + 2] - r1[x]);
                 float down = side * (r2[x] - r0[x] + r2[x + 2] - r0[x + 2]) + middle * (r2[x + 1] - r0[x + 1]);

@@ -64,6 +64,14 @@ template <typename T> TG_DEVICE bool tg_sound(float v)
     return !tg_is_float<T> || tg_finite(v);
 }
 
+/* 2 to the x, within 2^-22 of it; 0 under 2^-126. */
+TG_DEVICE float tg_exp2(float x)
+{
+    float y;
+    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+    return y;
+}
+
 /* What a filter gives where it keeps the pixel. */
 template <typename T> TG_DEVICE float tg_kept(float v)
 {

@@ -62,6 +62,8 @@ TG_FN float tg_convolve_finish(float v, float bias, int negative, float full)
 
 extern const struct tg_filter convolve_filter;
 
+int convolve_simd(const struct tg_job *job);
+size_t convolve_simd_scratch(const struct tg_job *job);
 int convolve_cuda_naive(const struct tg_job *job);
 int convolve_cuda_tiled(const struct tg_job *job);
 bool convolve_cuda_tiled_fits(const struct tg_job *job);

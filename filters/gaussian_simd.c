@@ -119,7 +119,7 @@ static void TG_LEVEL(tile)(const struct plan *plan, const struct tile *t, int c,
         if (taps == TG_TAPS_ONE)
             tg_row_load(t->taps, src, c, x0 - r, y0 + y - r, n, p->border, 1.F);
         else
-            tg_row_taps(t->taps, t->weights, src, c, x0 - r, y0 + y - r, n, p->border, 1.F);
+            tg_row_taps(t->taps, t->weights, src, c, x0 - r, y0 + y - r, n, p->border, 1.F, 1.F);
         if (weighed) {
             for (int x = 0; x < n; x++)
                 t->taps[x] = (t->taps[x] - middle) * t->weights[x];

@@ -152,20 +152,20 @@ TG_FN void tg_row_store(const float *restrict from, const struct tg_image *im, i
 
 /* What the weights of some taps are. */
 enum tg_taps {
-    TG_TAPS_ONE,   /* all 1 */
+    TG_TAPS_ONE,   /* all opaque */
     TG_TAPS_ALPHA, /* alpha, the same for all planes */
     TG_TAPS_LOST,  /* some are 0 for a value of this plane that is not finite */
 };
 
-/* Taps of a neighbourhood: as tg_row_load, with what each weighs in weights: its alpha, and 0, with value 0, for what is not
- * finite. Where the picture can have no weights but 1, weights is left alone. */
+/* Taps of a neighbourhood: as tg_row_load, with what each weighs in weights: its alpha, `opaque` where that is full, and 0,
+ * with value 0, for what is not finite. Where the picture can have no weights but 1, weights is left alone. */
 TG_FN enum tg_taps tg_row_taps(float *restrict v, float *restrict weights, const struct tg_image *im, int plane, int x,
-                               int y, int n, enum tg_border border, float scale)
+                               int y, int n, enum tg_border border, float scale, float opaque)
 {
     tg_row_load(v, im, plane, x, y, n, border, scale);
     if (!im->has_alpha && im->depth != TG_F32)
         return TG_TAPS_ONE;
-    const float full = im->has_alpha ? tg_depth_full(im->depth) : 1.F;
+    const float unit = im->has_alpha ? tg_depth_full(im->depth) / opaque : 1.F / opaque;
     if (im->has_alpha)
         tg_row_load(weights, im, im->planes - 1, x, y, n, border, 1.F);
     else
@@ -173,11 +173,11 @@ TG_FN enum tg_taps tg_row_taps(float *restrict v, float *restrict weights, const
             weights[i] = 1.F;
     int other = 0, lost = 0;
     for (int i = 0; i < n; i++) {
-        float a = weights[i] / full;
+        float a = weights[i] / unit;
         bool counts = tg_finite(v[i]);
         weights[i] = counts && tg_finite(a) ? a : 0.F;
         v[i] = counts ? v[i] : 0.F;
-        other |= weights[i] != 1.F;
+        other |= weights[i] != opaque;
         lost |= !counts;
     }
     return lost ? TG_TAPS_LOST : other ? TG_TAPS_ALPHA : TG_TAPS_ONE;
@@ -189,7 +189,7 @@ TG_FN enum tg_taps tg_tile_taps(float *restrict v, float *restrict weights, cons
 {
     enum tg_taps most = TG_TAPS_ONE;
     for (int j = 0; j < h && (im->has_alpha || im->depth == TG_F32); j++) {
-        enum tg_taps taps = tg_row_taps(v, weights, im, plane, x, y + j, w, border, 1.F);
+        enum tg_taps taps = tg_row_taps(v, weights, im, plane, x, y + j, w, border, 1.F, 1.F);
         most = taps > most ? taps : most;
     }
     return most;

@@ -62,7 +62,7 @@ TG_FN void tile_body(const struct tg_job *job, int c, int x0, int y0)
         if (taps == TG_TAPS_ONE)
             tg_row_load(rows[at], src, c, x0 - 1, y0 + y, w + 2, p->border, 1.F);
         else
-            tg_row_taps(rows[at], weights[at], src, c, x0 - 1, y0 + y, w + 2, p->border, 1.F);
+            tg_row_taps(rows[at], weights[at], src, c, x0 - 1, y0 + y, w + 2, p->border, 1.F, 1.F);
         if (y < 1)
             continue;
         const float *r0 = rows[(y + 2) % 3], *r1 = rows[y % 3], *r2 = rows[at];

@@ -82,13 +82,11 @@ static int read_file(const char *path, char **out)
 {
     enum { MAX = 4 << 20 };
     struct stat st;
+    if (stat(path, &st) == 0 && !S_ISREG(st.st_mode)) /* before opening, which waits for a FIFO's writer */
+        return tg_fail(TG_EUSAGE, "%s is no ordinary file", path);
     FILE *f = fopen(path, "rbe");
     if (!f)
         return tg_fail(TG_EUSAGE, "cannot open %s: %s", path, strerror(errno));
-    if (fstat(fileno(f), &st) == 0 && !S_ISREG(st.st_mode)) {
-        fclose(f);
-        return tg_fail(TG_EUSAGE, "%s is no ordinary file", path);
-    }
     char *text = malloc(MAX + 1);
     size_t n = text ? fread(text, 1, MAX + 1, f) : 0;
     bool bad = ferror(f);

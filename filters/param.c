@@ -33,12 +33,13 @@ bool tg_parse_number(const char *text, double *out)
     return true;
 }
 
-/* The shortest of %.1g to %.9g that reads back as the same float. */
+/* The shortest of %.1g to %.9g that reads back as the same float, without an exponent from 10 to 1e9. */
 static void number_text(float v, char *buf, size_t size)
 {
     pthread_once(&once, make_locale);
     locale_t old = uselocale(c_locale);
-    for (int digits = 1; digits <= 9; digits++) {
+    double a = fabs((double)v);
+    for (int digits = a >= 10 && a < 1e9 ? (int)log10(a) + 1 : 1; digits <= 9; digits++) {
         snprintf(buf, size, "%.*g", digits, (double)v);
         double back;
         if (tg_parse_number(buf, &back) && (float)back == v)

@@ -372,20 +372,14 @@ static float dusk_field(vec p, int id)
     }
 }
 
-#define POST(side, k)                                                    \
-    {                                                                    \
-        {2.5F + (side)*0.963F * JETTY_COS - (k)*4.4F * JETTY_SIN, 1.78F, \
-         20.5F + (side)*0.963F * JETTY_SIN + (k)*4.4F * JETTY_COS, 0},   \
-            0.42F, dusk_field, LANTERN                                   \
-    }
 static const struct solid shore[] = {
     {{66, -1.5F, 116, 0}, 53, dusk_field, MOUND},
     {{23, 0.9F, 101, 0}, 9, dusk_field, CABIN},
     {{2.5F, 0.62F, 20.5F, 0}, 14, dusk_field, JETTY},
-    POST(-1, 3),
-    POST(1, 1),
-    POST(-1, -1),
-    POST(1, 3),
+    {{-0.07F, 1.78F, 33.48F, 0}, 0.42F, dusk_field, LANTERN},
+    {{2.92F, 1.78F, 24.98F, 0}, 0.42F, dusk_field, LANTERN},
+    {{2.08F, 1.78F, 16.02F, 0}, 0.42F, dusk_field, LANTERN},
+    {{1.84F, 1.78F, 33.72F, 0}, 0.42F, dusk_field, LANTERN},
     {{-5.0F, -0.1F, 15, 0}, 1.4F, dusk_field, ROCK + 1},
     {{-3.4F, -0.2F, 14, 0}, 1.4F, dusk_field, ROCK + 2},
     {{-6.8F, 0, 17, 0}, 1.4F, dusk_field, ROCK + 4},
@@ -499,21 +493,21 @@ static bool grass(float u, float v, uint32_t *rng, vec *c)
                 continue;
             float root = ((float)k + cell(k, 13, r)) * gap, kind = cell(k, 14, r);
             if (kind < bloom) { /* a flower on its stalk */
-                float fx = (x - root - lean * 0.5F * h) / (0.012F + 0.035F * tall),
-                      fy = (y - base - h) / (0.009F + 0.028F * tall);
+                float fx = (x - root - lean * 0.5F * h) / (0.012F + 0.035F * tall);
+                float fy = (y - base - h) / (0.009F + 0.028F * tall);
                 float q = fx * fx + fy * fy, petal = 0.75F + 0.25F * fabsf(sinf(2.5F * atan2f(fy, fx) + kind * 900));
                 if (q < petal) {
-                    vec hue = kind < 0.4F * bloom    ? V(0.42F, 0.10F, 0.36F)
-                              : kind < 0.75F * bloom ? V(0.62F, 0.50F, 0.42F)
-                                                     : V(0.75F, 0.30F, 0.05F);
+                    vec hue = kind < 0.4F * bloom ? V(0.42F, 0.10F, 0.36F) : V(0.62F, 0.50F, 0.42F);
+                    if (kind > 0.75F * bloom)
+                        hue = V(0.75F, 0.30F, 0.05F);
                     *c = (q < 0.07F ? V(0.5F, 0.32F, 0.04F) : hue) * (0.45F + 0.4F * q + 0.25F * fy);
                     return true;
                 }
             }
             if (t > 1)
                 continue;
-            float at = root + lean * upper(t, 0) * upper(t, 0) * h,
-                  half = gap * mix(0.42F, 0.0F, t > 0 ? t : 0) * (kind < bloom ? 0.4F : 1);
+            float at = root + lean * upper(t, 0) * upper(t, 0) * h;
+            float half = gap * mix(0.42F, 0.0F, t > 0 ? t : 0) * (kind < bloom ? 0.4F : 1);
             if (fabsf(x - at) > half + 0.0002F)
                 continue;
             float tint = cell(k, 15, r), shade = mix(0.25F, 1.0F, clamp(t * 1.2F, 0, 1)) * mix(0.75F, 1, tint);
@@ -537,7 +531,7 @@ static vec dusk(float u, float v, uint32_t *rng)
     vec o = V(0, 3.3F, 0), d = unit(V(u * 0.60F, (v + 0.02F) * 0.60F, 1));
     float depth, t = d[1] < 0 ? -o[1] / d[1] : INFINITY;
     c = land(o, d, true, &depth);
-    if (t < depth)
+    if (t < lower(depth, 12000))
         c = lake(o, d, t);
     for (int i = 0; i < SHORE; i++) /* light scattered in the lens */
         if (shore[i].id == LANTERN) {
@@ -570,13 +564,13 @@ static float table_field(vec p, int id)
     switch (id & 15) {
     case VASE: {
         float y = p[1] + 1.375F, wall = fabsf(r - vase_radius(clamp(y, 0, 2.75F)) + 0.03F) - 0.03F;
-        return 0.62F * upper(wall, upper(-y, y - 2.75F) - 0.0F);
+        return 0.62F * upper(wall, upper(-y, y - 2.75F));
     }
     case STEMS: {
         float best = 9;
         for (int i = 0; i < BALLS; i++) {
-            vec c = ball[i] - V(0, 3.6F, 0), root = V(c[0] * 0.06F, -1.1F, c[2] * 0.06F),
-                knee = blend(root, c, 0.55F) * V(0.7F, 1, 0.7F);
+            vec c = ball[i] - V(0, 3.6F, 0), root = V(c[0] * 0.06F, -1.1F, c[2] * 0.06F);
+            vec knee = blend(root, c, 0.55F) * V(0.7F, 1, 0.7F);
             float d = len(p - c);
             if (d < 0.4F) /* the florets */
                 d += 0.012F * sinf(38 * (p[0] - c[0])) * sinf(38 * (p[1] - c[1])) * sinf(38 * (p[2] - c[2]));
@@ -592,8 +586,8 @@ static float table_field(vec p, int id)
     case ORANGE:
         return len(p * V(1, 1.05F, 1)) - 0.47F + 0.0035F * noise3(p * 34);
     case LEMON: {
-        float x = fabsf(p[0]), body = len(V(p[0] * 0.78F, p[1], p[2])) - 0.34F,
-              tip = ring(p[1], p[2]) - 0.12F + 0.25F * (x - 0.44F);
+        float x = fabsf(p[0]), body = len(V(p[0] * 0.78F, p[1], p[2])) - 0.34F;
+        float tip = ring(p[1], p[2]) - 0.12F + 0.25F * (x - 0.44F);
         float k = clamp(0.5F + 2.5F * (upper(tip, x - 0.53F) - body), 0, 1);
         return 0.75F * (mix(upper(tip, x - 0.53F), body, k) - 0.2F * k * (1 - k)) + 0.004F * noise3(p * 24);
     }
@@ -614,8 +608,8 @@ static float table_field(vec p, int id)
         return lower(lower(pages, spine), upper(cover[1], upper(cover[0], cover[2])));
     }
     default: {
-        float y = p[1], wall = fabsf(r - 0.36F - 0.10F * step(-0.45F, 0.3F, y)) - 0.022F,
-              body = upper(wall, fabsf(y) - 0.45F);
+        float y = p[1], wall = fabsf(r - 0.36F - 0.10F * step(-0.45F, 0.3F, y)) - 0.022F;
+        float body = upper(wall, fabsf(y) - 0.45F);
         body = lower(body, upper(r - 0.42F, fabsf(y + 0.41F) - 0.03F));
         vec h = V(fabsf(p[0] + 0.50F), y, p[2]);
         return 0.8F * lower(body, upper(ring(ring(p[0] + 0.46F, y * 0.9F) - 0.25F, h[2]) - 0.045F, 0.36F - r));
@@ -650,7 +644,7 @@ static vec room(vec d) /* what lights the table from elsewhere */
 
 static vec backdrop(vec d) /* a garden at evening, already out of focus: points of light are discs */
 {
-    float x = d[0] / d[2], y = d[1] / d[2], n = fbm2(x * 3 + 2, y * 3 + 7, 3);
+    float depth = upper(d[2], 0.01F), x = d[0] / depth, y = d[1] / depth, n = fbm2(x * 3 + 2, y * 3 + 7, 3);
     vec c = blend(V(0.030F, 0.045F, 0.030F), V(0.16F, 0.17F, 0.075F),
                   step(0.25F, 0.7F, n) * step(-0.5F, 0.3F, y + 0.4F * x));
     c = blend(c, V(0.30F, 0.22F, 0.12F), 0.8F * step(0.1F, 0.7F, fbm2(x * 2.1F + 31, y * 2.1F, 2) - 0.15F + 0.4F * x));
@@ -660,14 +654,14 @@ static vec backdrop(vec d) /* a garden at evening, already out of focus: points 
         for (int i = i0 - 1; i <= i0 + 1; i++)
             for (int j = j0 - 1; j <= j0 + 1; j++) {
                 int k = 40 + 10 * layer;
-                float r = size * (0.30F + 0.12F * cell(i, j, k)), pick = cell(i, j, k + 1), warm = cell(i, j, k + 2);
-                float q = ring(x - ((float)i + cell(i, j, k + 3)) * size, y - ((float)j + cell(i, j, k + 4)) * size) /
-                          r;
+                float r = 0.30F + 0.12F * cell(i, j, k), pick = cell(i, j, k + 1), warm = cell(i, j, k + 2);
+                float dx = x / size - (float)i - cell(i, j, k + 3), dy = y / size - (float)j - cell(i, j, k + 4);
+                float q = ring(dx, dy) / r;
                 if (pick > 0.38F || q > 1.05F)
                     continue;
-                vec hue = warm < 0.6F   ? V(1.0F, 0.62F, 0.26F)
-                          : warm < 0.8F ? V(0.55F, 0.75F, 0.40F)
-                                        : V(1.0F, 0.86F, 0.66F);
+                vec hue = warm < 0.6F ? V(1, 0.62F, 0.26F) : V(1, 0.86F, 0.66F);
+                if (warm > 0.8F)
+                    hue = V(0.55F, 0.75F, 0.40F);
                 c += hue * ((0.75F + 0.35F * step(0.7F, 0.98F, q)) * step(1.05F, 0.96F, q) * pick * pick * 4.8F);
             }
         size *= 0.62F;
@@ -696,12 +690,8 @@ static float print(float x, float y)
     if (gap || gx > 4 || gy < 2 || gy > 8)
         return 1;
     uint32_t glyph = hash((uint32_t)(cell(i, j, 92) * 26));
-    bool ink = gx == 0   ? glyph & 1
-               : gx == 4 ? glyph & 2
-               : gy == 2 ? glyph & 4
-               : gy == 5 ? glyph & 8
-                         : gy == 8 && glyph & 16;
-    return ink ? 0.12F : 1;
+    int stroke = gx == 0 ? 1 : gx == 4 ? 2 : gy == 2 ? 4 : gy == 5 ? 8 : gy == 8 ? 16 : 0;
+    return glyph & (uint32_t)stroke ? 0.12F : 1;
 }
 
 struct matter {
@@ -712,67 +702,70 @@ struct matter {
 static struct matter thing_matter(const struct hit *h)
 {
     vec p = h->p;
-    float f = fbm3(p * 6 + h->solid->at, 5);
+    float f = fbm3(p * 6 + h->solid->at, 5), r = ring(p[0], p[2]), a = atan2f(p[2], p[0]), mottle = 0.85F + 0.3F * f;
+    struct matter m = {.f0 = 0.04F, .rough = 0.07F};
     switch (h->solid->id & 15) {
     case VASE: {
-        float y = p[1] + 1.375F, a = atan2f(p[2], p[0]), k = 9 * a / 6.2831853F, t = k - floorf(k) - 0.5F;
-        float leaf = fabsf(t) - 0.36F * sqrtf(upper(0, 1 - (y - 1.15F) * (y - 1.15F) / 0.42F)),
-              vein = fabsf(fabsf(t) - 0.10F * (1 + sinf(y * 26)));
-        bool blue = fabsf(y - 0.36F) < 0.025F || fabsf(y - 0.44F) < 0.012F || fabsf(y - 1.98F) < 0.02F || y > 2.7F ||
-                    fabsf(leaf) < 0.035F || (leaf < -0.06F && vein < 0.035F) ||
-                    (fabsf(y - 2.2F) < 0.1F && fabsf(fabsf(t) - 0.25F) < 0.18F - fabsf(y - 2.2F) * 1.8F);
-        return (struct matter){blue ? V(0.035F, 0.075F, 0.26F) * (0.7F + 0.8F * f)
-                                    : V(0.74F, 0.75F, 0.74F) * (0.93F + 0.1F * f),
-                               0.05F, 0.02F};
+        float y = p[1] + 1.375F, k = 9 * a / 6.2831853F, t = fabsf(k - floorf(k) - 0.5F), high = fabsf(y - 2.2F);
+        float leaf = t - 0.36F * sqrtf(upper(0, 1 - (y - 1.15F) * (y - 1.15F) / 0.42F));
+        bool hoop = fabsf(y - 0.36F) < 0.025F || fabsf(y - 0.44F) < 0.012F || fabsf(y - 1.98F) < 0.02F || y > 2.7F;
+        bool vein = leaf < -0.06F && fabsf(t - 0.10F * (1 + sinf(y * 26))) < 0.035F;
+        bool diamond = high < 0.1F && fabsf(t - 0.25F) < 0.18F - high * 1.8F;
+        bool blue = hoop || vein || diamond || fabsf(leaf) < 0.035F;
+        m.albedo = blue ? V(0.035F, 0.075F, 0.26F) * (0.7F + 0.8F * f) : V(0.74F, 0.75F, 0.74F) * (0.93F + 0.1F * f);
+        m.rough = 0.02F;
+        break;
     }
     case STEMS: {
         float d = 9;
         for (int i = 0; i < BALLS; i++)
             d = lower(d, len(p - ball[i] + V(0, 3.6F, 0)));
-        float deep = clamp((0.262F - d) * 30, 0, 1);
-        return (struct matter){d < 0.30F ? blend(V(0.80F, 0.50F, 0.035F), V(0.48F, 0.24F, 0.01F), deep)
-                                         : V(0.16F, 0.20F, 0.09F),
-                               0.02F, 0.5F};
+        m.albedo = blend(V(0.80F, 0.50F, 0.035F), V(0.48F, 0.24F, 0.01F), clamp((0.262F - d) * 30, 0, 1));
+        if (d > 0.3F)
+            m.albedo = V(0.16F, 0.20F, 0.09F);
+        m.rough = 0.5F;
+        break;
     }
     case APPLE: {
-        if (ring(p[0], p[2]) < 0.075F && p[1] > 0.2F)
-            return (struct matter){V(0.10F, 0.06F, 0.03F), 0.03F, 0.4F};
-        float a = atan2f(p[2], p[0]), streak = fbm3(V(cosf(a) * 4.5F, p[1] * 0.8F, sinf(a) * 4.5F) + h->solid->at, 5);
-        float blush = step(0.12F, 0.85F, streak + 0.3F * f + (h->solid->id == APPLE ? 0.10F : -0.14F) * (1 + p[0]));
-        vec c = blend(V(0.58F, 0.46F, 0.07F), V(0.46F, 0.030F, 0.025F), blush);
-        c = blend(c, V(0.42F, 0.40F, 0.08F), step(0.2F, 0.02F, ring(p[0], p[2])) * 0.7F);
         vec g = p * 21, id = V(floorf(g[0]), floorf(g[1]), floorf(g[2]));
-        bool fleck = len(g - id - G(0.5F)) < 0.2F && cell((int)id[0], (int)id[1], (int)id[2]) < 0.4F;
-        return (struct matter){fleck ? c * 0.7F + V(0.18F, 0.13F, 0.06F) : c * (0.85F + 0.3F * f), 0.04F, 0.07F};
+        float streak = fbm3(V(cosf(a) * 4.5F, p[1] * 0.8F, sinf(a) * 4.5F) + h->solid->at, 5);
+        float blush = step(0.12F, 0.85F, streak + 0.3F * f + (h->solid->id == APPLE ? 0.10F : -0.14F) * (1 + p[0]));
+        m.albedo = blend(V(0.58F, 0.46F, 0.07F), V(0.46F, 0.030F, 0.025F), blush);
+        m.albedo = blend(m.albedo, V(0.42F, 0.40F, 0.08F), step(0.2F, 0.02F, r) * 0.7F) * mottle;
+        if (len(g - id - G(0.5F)) < 0.2F && cell((int)id[0], (int)id[1], (int)id[2]) < 0.4F)
+            m.albedo = m.albedo * 0.7F + V(0.18F, 0.13F, 0.06F);
+        if (r < 0.075F && p[1] > 0.2F)
+            m.albedo = V(0.10F, 0.06F, 0.03F);
+        break;
     }
     case ORANGE:
-        return (struct matter){V(0.80F, 0.27F, 0.018F) * (0.85F + 0.3F * f), 0.035F, 0.22F};
+        m.albedo = V(0.80F, 0.27F, 0.018F) * mottle;
+        m.rough = 0.22F;
+        break;
     case LEMON:
-        return (struct matter){V(0.80F, 0.60F, 0.06F) * (0.85F + 0.3F * f), 0.035F, 0.2F};
+        m.albedo = V(0.80F, 0.60F, 0.06F) * mottle;
+        m.rough = 0.2F;
+        break;
     case GRAPES: /* bloom lies where fingers have not been */
-        return (struct matter){blend(V(0.045F, 0.010F, 0.030F), V(0.17F, 0.14F, 0.22F), step(0.40F, 0.75F, f)), 0.035F,
-                               0.12F};
+        m.albedo = blend(V(0.045F, 0.010F, 0.030F), V(0.17F, 0.14F, 0.22F), step(0.40F, 0.75F, f));
+        m.rough = 0.12F;
+        break;
     case BOOK: {
         vec q = turn(p, 0.94F, -0.342F);
+        float x = fabsf(q[0] - 0.05F), z = fabsf(q[2]), rim = upper(x - 0.36F, z);
+        m.albedo = V(0.045F, 0.11F, 0.105F) * (0.75F + 0.5F * noise3(p * 55));
+        if (q[1] > 0.145F && rim < 0.68F) /* a label with a frame and print on it */
+            m.albedo = V(0.74F, 0.69F, 0.57F) * (rim > 0.65F ? 0.35F : rim > 0.58F ? 1 : print(q[0] + 4, 4 - q[2]));
         if (fabsf(q[1]) < 0.112F && q[0] > -1.22F)
-            return (struct matter){V(0.70F, 0.64F, 0.52F) * (0.75F + 0.4F * cell(0, (int)(q[1] * 260), 6)), 0.02F,
-                                   0.5F};
-        float x = fabsf(q[0] - 0.05F), z = fabsf(q[2]);
-        vec linen = V(0.045F, 0.11F, 0.105F) * (0.75F + 0.5F * noise3(p * 55));
-        if (q[1] > 0.145F && x < 1.03F && z < 0.70F) /* a label with print on it */
-            linen = V(0.74F, 0.69F, 0.57F) * (x > 1.0F || z > 0.67F    ? 0.35F
-                                              : x > 0.92F || z > 0.60F ? 1
-                                                                       : print(q[0] + 4, 4 - q[2]));
-        return (struct matter){linen, 0.03F, 0.35F};
+            m.albedo = V(0.70F, 0.64F, 0.52F) * (0.75F + 0.4F * cell(0, (int)(q[1] * 260), 6));
+        m.rough = 0.4F;
+        break;
     }
-    default: {
-        vec glaze = blend(V(0.20F, 0.33F, 0.36F), V(0.60F, 0.52F, 0.42F),
-                          step(0.05F, 0.22F, p[1] + 0.25F * (f - 0.5F)));
-        return (struct matter){ring(p[0], p[2]) < 0.37F && p[1] < 0.25F && p[1] > -0.39F ? V(0.06F, 0.03F, 0.015F)
-                                                                                         : glaze * (0.85F + 0.3F * f),
-                               0.05F, 0.06F};
+    default: /* the cup: two glazes run into each other, coffee inside */
+        m.albedo = blend(V(0.20F, 0.33F, 0.36F), V(0.60F, 0.52F, 0.42F), step(0.05F, 0.22F, p[1] + 0.25F * (f - 0.5F)));
+        m.albedo = r < 0.37F && fabsf(p[1] + 0.07F) < 0.32F ? V(0.06F, 0.03F, 0.015F) : m.albedo * mottle;
     }
-    }
+    return m;
 }
 
 static inline vec scatter(uint32_t *rng, vec n) /* cosine-weighted about n */
@@ -821,22 +814,20 @@ static vec table(float u, float v, uint32_t *rng)
             n = -n;
         o = p + n * 0.004F;
         float c = 1 + dot(n, d), fresnel = m.f0 + (1 - m.f0) * c * c * c * c * c * (1 - m.rough);
-        float shine = mirrored ? upper(0.25F, fresnel) : 0;
-        mirrored = draw(rng) < shine;
-        if (mirrored) {
-            weight *= fresnel / shine;
-            vec r = reflect(d, n), s = scatter(rng, r);
-            d = unit(blend(r, s, m.rough));
-            if (dot(d, n) < 0)
-                break;
-            continue;
-        }
-        weight *= m.albedo * ((1 - fresnel) / (1 - shine));
-        vec to = pane + V(0, PANE_Y * (2 * draw(rng) - 1), PANE_Z * (2 * draw(rng) - 1)) - o;
+        vec matte = weight * m.albedo * (1 - fresnel);
+        float y = PANE_Y * (2 * draw(rng) - 1), z = PANE_Z * (2 * draw(rng) - 1);
+        vec to = pane + V(0, y, z) - o;
         float far = len(to), cosine = dot(to, n) / far;
         if (cosine > 0 && to[0] < 0 && !trace(things, THINGS, o, to / far, 0.002F, far).solid)
-            sum += weight * pane_light * (cosine * -to[0] / far * 4 * PANE_Y * PANE_Z / (3.1415927F * far * far));
-        d = scatter(rng, n);
+            sum += matte * pane_light * (cosine * -to[0] / far * 4 * PANE_Y * PANE_Z / (3.1415927F * far * far));
+
+        float shine = mirrored ? upper(0.25F, fresnel) : 0;
+        mirrored = draw(rng) < shine;
+        vec glance = reflect(d, n);
+        d = mirrored ? unit(blend(glance, scatter(rng, glance), m.rough)) : scatter(rng, n);
+        weight = mirrored ? weight * (fresnel / shine) : matte / (1 - shine);
+        if (dot(d, n) < 0)
+            break;
     }
     return V(lower(sum[0], 12), lower(sum[1], 12), lower(sum[2], 12));
 }
@@ -850,7 +841,7 @@ static const struct scene {
     float rays; /* for the whole picture, unless --samples says how many a pixel gets */
 } scenes[] = {
     {"dusk", dusk, 1.0F, 4e6F},
-    {"table", table, 1.25F, 8e6F},
+    {"table", table, 1.25F, 4e6F},
 };
 
 /* Linear light to coded 0..1: the filmic curve fitted to ACES by K. Narkowicz (2015), then the sRGB curve. */
@@ -911,9 +902,9 @@ static void shoot(const struct picture *pic, const struct scene *scene)
             vec out = V(film(c[0]), film(c[1]), film(c[2]));
             if (pic->channels == 1)
                 out[0] = 0.2126F * out[0] + 0.7152F * out[1] + 0.0722F * out[2];
+            uint16_t *to = pic->samples + ((size_t)y * (size_t)pic->w + (size_t)x) * (size_t)pic->channels;
             for (int a = 0; a < pic->channels; a++)
-                pic->samples[((size_t)y * (size_t)pic->w + (size_t)x) * (size_t)pic->channels + (size_t)a] = (uint16_t)
-                    floorf(out[a] * full + 0.5F);
+                to[a] = (uint16_t)(out[a] * full + 0.5F);
         }
 }
 
@@ -997,13 +988,21 @@ static int usage(const char *what, const char *value)
     return 2;
 }
 
+static bool whole(const char *text, long lo, long hi, int *out)
+{
+    char *end;
+    long n = strtol(text, &end, 10);
+    *out = (int)n;
+    return end > text && !*end && n >= lo && n <= hi;
+}
+
 int main(int argc, char **argv)
 {
     struct picture pic = {.w = 1536, .h = 1024, .channels = 3, .depth = 8};
     const struct scene *scene = NULL;
-    const char *path = argc > 2 ? argv[2] : "", *dot_at = strrchr(path, '.');
     if (argc < 3)
         return usage("which scene, and where to?", "");
+    const char *path = argv[2], *dot_at = strrchr(path, '.');
     for (size_t i = 0; i < sizeof scenes / sizeof *scenes; i++)
         if (strcmp(argv[1], scenes[i].name) == 0)
             scene = &scenes[i];
@@ -1011,7 +1010,7 @@ int main(int argc, char **argv)
         return usage("no such scene: ", argv[1]);
     for (int i = 3; i < argc; i++) {
         const char *value = i + 1 < argc ? argv[i + 1] : "";
-        int end = -1;
+        int end = -1, number;
         if (strcmp(argv[i], "--gray") == 0) {
             pic.channels = 1;
         } else if (strcmp(argv[i], "--16") == 0) {
@@ -1022,19 +1021,19 @@ int main(int argc, char **argv)
                 return usage("--size wants WxH, 1x1 to 12000x8000, not ", value);
             i++;
         } else if (strcmp(argv[i], "--samples") == 0) {
-            if (sscanf(value, "%4d%n", &pic.rays, &end) != 1 || value[end] || pic.rays < 1)
+            if (!whole(value, 1, 9999, &pic.rays))
                 return usage("--samples wants 1 to 9999, not ", value);
             i++;
         } else if (strcmp(argv[i], "--seed") == 0) {
-            if (sscanf(value, "%9u%n", &seed, &end) != 1 || value[end])
-                return usage("--seed wants a whole number below 1000000000, not ", value);
+            if (!whole(value, 0, 999999999, &number))
+                return usage("--seed wants 0 to 999999999, not ", value);
+            seed = (uint32_t)number;
             i++;
         } else {
             return usage("no such option: ", argv[i]);
         }
     }
-    bool png = dot_at && strcmp(dot_at, ".png") == 0,
-         jpeg = dot_at && (strcmp(dot_at, ".jpg") == 0 || strcmp(dot_at, ".jpeg") == 0);
+    bool png = dot_at && strcmp(dot_at, ".png") == 0, jpeg = dot_at && strcmp(dot_at, ".jpg") == 0;
     if (!png && !jpeg)
         return usage("the output must end in .png or .jpg: ", path);
     if (jpeg && pic.depth == 16)

@@ -55,7 +55,7 @@ static void pixel(const struct tg_job *job, int first, int n, int x, int y)
                 v[c] = tg_tap(src, first + c, x + dx, y + dy, p->border, &a);
                 alpha = fminf(alpha, a);
             }
-            float w = alpha * expf(-(float)r2 / (2.F * p->sigma_space * p->sigma_space));
+            float w = alpha * expf((float)(-r2 / (2 * (double)p->sigma_space * (double)p->sigma_space)));
             if (whole) {
                 float d = distance_of(p->distance, v, v0, n) / range;
                 w *= expf(-0.5F * d * d);
@@ -93,6 +93,8 @@ static int reference(const struct tg_job *job)
 
 static const struct tg_variant variants[] = {
     {"reference", "the formula, a loop a tap", TG_HOST, reference, NULL, NULL},
+    {"simd", "vectors of pixels, exponentials by polynomial, small windows use each weight twice", TG_HOST, bilateral_simd,
+     NULL, bilateral_simd_scratch},
     TG_CUDA_ROW("naive", "a thread a pixel: bounds test and branches on every tap", TG_CUDA, bilateral_cuda_naive, NULL, NULL)
     TG_CUDA_ROW("tiled", "tile and halo in shared memory", TG_CUDA, bilateral_cuda_tiled, bilateral_cuda_tiled_fits, NULL)
     {.name = NULL},

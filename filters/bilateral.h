@@ -42,6 +42,8 @@ TG_FN int tg_bilateral_radius(const struct tg_bilateral *p)
 
 extern const struct tg_filter bilateral_filter;
 
+int bilateral_simd(const struct tg_job *job);
+size_t bilateral_simd_scratch(const struct tg_job *job);
 int bilateral_cuda_naive(const struct tg_job *job);
 int bilateral_cuda_tiled(const struct tg_job *job);
 bool bilateral_cuda_tiled_fits(const struct tg_job *job);

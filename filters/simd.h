@@ -22,6 +22,7 @@ enum tg_cpu { TG_CPU_BASELINE, TG_CPU_AVX2, TG_CPU_AVX512 };
 enum tg_cpu tg_cpu(void);
 
 #if defined(__x86_64__) && defined(__GNUC__)
+#include <immintrin.h>
 #define TG_X86            1
 #define TG_TARGET_AVX2    "avx2,fma"
 #define TG_TARGET_AVX512  "avx2,fma,avx512f,avx512bw,avx512dq,avx512vl"

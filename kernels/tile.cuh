@@ -15,7 +15,8 @@
 #include <limits.h>
 #include <type_traits>
 
-#define TG_DEVICE static __device__ __forceinline__
+#define TG_DEVICE        static __device__ __forceinline__
+#define TG_DEVICE_METHOD __device__ __forceinline__
 
 /* ---- samples ---- */
 
@@ -83,6 +84,23 @@ template <typename T> TG_DEVICE float tg_alpha(float sample)
 {
     return tg_sound<T>(sample) ? sample / tg_full<T> : 0.F;
 }
+
+/* A sum in float, at integer depths with W. Kahan's compensation: the mean of a fine pattern lies on the edge between two
+ * code values, and many taps would push it over. The sum is value less lost. */
+template <typename T> struct tg_sum {
+    float value, lost;
+
+    TG_DEVICE_METHOD void add(float x)
+    {
+        if (sizeof(T) == 4) {
+            value += x;
+            return;
+        }
+        const float y = x - lost, t = value + y;
+        lost = (t - value) - y;
+        value = t;
+    }
+};
 
 /* As tg_tap of filters/sample.h. */
 template <typename T> TG_DEVICE float tg_tap(const tg_image &im, int plane, int x, int y, tg_border border, float *a)

@@ -16,7 +16,7 @@ static const struct tg_encoder *const encoders[] = {&tg_png_encoder, &tg_jpeg_en
 
 static const struct {
     const char *name;
-    int at, n;
+    size_t at, n;
     const char *magic;
 } known[] = {
     {"a GIF picture", 0, 4, "GIF8"},
@@ -45,20 +45,16 @@ static const struct {
     {"an AVI video", 8, 4, "AVI "},
     {"a gzip file", 0, 2, "\x1f\x8b"},
     {"a Zip file", 0, 4, "PK\3\4"},
-    {"an XZ file", 0, 6,
-     "\xfd"
-     "7zXZ\0"},
+    {"an XZ file", 0, 6, "\3757zXZ\0"},
     {"an SVG picture", 0, 4, "<svg"},
     {"an XML file", 0, 5, "<?xml"},
-    {"a program", 0, 4,
-     "\x7f"
-     "ELF"},
+    {"a program", 0, 4, "\177ELF"},
 };
 
 static const char *what_is(const uint8_t *p, size_t n)
 {
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
-        if (n >= (size_t)(known[i].at + known[i].n) && memcmp(p + known[i].at, known[i].magic, (size_t)known[i].n) == 0)
+        if (n >= known[i].at + known[i].n && memcmp(p + known[i].at, known[i].magic, known[i].n) == 0)
             return known[i].name;
     if (n >= 3 && p[0] == 'P' && p[1] >= '1' && p[1] <= '7' && strchr(" \t\r\n", p[2]))
         return "a PNM picture";

@@ -196,8 +196,10 @@ static int open_png(struct tg_reader *r)
     png_set_read_fn(p->png, p, read_bytes);
     png_set_user_limits(p->png, PNG_UINT_31_MAX, PNG_UINT_31_MAX); /* max_pixels is the limit */
     png_set_keep_unknown_chunks(p->png, PNG_HANDLE_CHUNK_ALWAYS, (png_const_bytep) "acTL", 1);
-    if (r->opts.lenient)
+    if (r->opts.lenient) {
         png_set_crc_action(p->png, PNG_CRC_WARN_USE, PNG_CRC_WARN_DISCARD);
+        png_set_compression_buffer_size(p->png, 64); /* what libpng has asked for when the file ends is lost */
+    }
     png_read_info(p->png, p->info);
     describe(p, &r->info);
     int err = tg_reader_check_size(r, (uint64_t)r->info.w, (uint64_t)r->info.h);
@@ -242,7 +244,10 @@ static int decode(struct png *p, char *rows, ptrdiff_t stride, int n, bool last)
     }
     if (p->err)
         return p->err;
-    int err = tg_reader_damage(r, p->pass == p->passes ? r->info.h : r->row + p->y, p->why);
+    char why[sizeof p->why + 32];
+    snprintf(why, sizeof why, p->passes > 1 && p->pass < p->passes ? "%s (pass %d of %d)" : "%s", p->why, p->pass + 1,
+             p->passes);
+    int err = tg_reader_damage(r, p->pass == p->passes ? r->info.h : r->row + p->y, why);
     if (!err && p->passes == 1)
         for (int y = p->pass ? n : p->y; y < n; y++)
             memset(rows + (ptrdiff_t)y * stride, 0, p->row_bytes);
@@ -408,6 +413,9 @@ static int open_writer(struct tg_writer *w)
     png_set_write_fn(p->png, p, write_bytes, no_flush);
     png_set_benign_errors(p->png, 1); /* a profile or text that libpng refuses is left out */
     png_set_user_limits(p->png, PNG_UINT_31_MAX, PNG_UINT_31_MAX);
+    /* libpng picks the filter of each row by its smallest sum; where nothing is compressed that buys nothing. */
+    if (w->opts.compression == 0)
+        png_set_filter(p->png, PNG_FILTER_TYPE_BASE, PNG_FILTER_NONE);
     png_set_compression_level(p->png, w->opts.compression < 0 ? 6 : w->opts.compression);
     png_set_compression_buffer_size(p->png, 1 << 16);
     png_set_IHDR(p->png, p->info, (png_uint_32)f->w, (png_uint_32)f->h, w->opts.bits, type[f->channels - 1],

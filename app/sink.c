@@ -48,7 +48,7 @@ static int resolve(const char *path, char to[PATH_MAX])
     for (int hops = 0; hops < 40; hops++) {
         char link[PATH_MAX];
         ssize_t got = readlink(to, link, sizeof link);
-        if (got < 0)
+        if (got <= 0)
             return 0;
         char *base = strrchr(to, '/');
         size_t folder = link[0] == '/' || !base ? 0 : (size_t)(base + 1 - to);
@@ -153,6 +153,7 @@ int tg_sink_open(struct tg_sink **out, const char *path, bool tty, const volatil
         return tg_fail(TG_ENOMEM, "no memory to write");
     s->fd = s->temp = -1;
     s->used = 0;
+    s->target[0] = 0;
     s->cancel = cancel;
     int err = open_target(s, path, tty);
     if (err) {

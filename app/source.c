@@ -24,7 +24,7 @@ static int interrupted(const volatile int *cancel)
 
 int tg_source_open(struct tg_source **out, const char *path, const volatile int *cancel)
 {
-    struct stat st;
+    struct stat st = {0};
     struct tg_source *s = malloc(sizeof *s);
     if (!s)
         return tg_fail(TG_ENOMEM, "no memory to read");

@@ -144,6 +144,19 @@ static void print_timings(const struct apply *a, const struct tg_pipeline *p)
             t->pictures == 1 ? "" : "s");
 }
 
+/* An ending that no format goes by is a slip, unless the output is no ordinary file. */
+static int check_ending(const struct apply *a)
+{
+    struct stat st;
+    const char *out = a->inputs.n == 1 ? a->inputs.item[0].out : NULL;
+    if (a->format || !out || strcmp(out, "-") == 0 || tg_format_of(out) || (stat(out, &st) == 0 && !S_ISREG(st.st_mode)))
+        return 0;
+    const char *base = strrchr(out, '/');
+    if (!strchr(base ? base : out, '.'))
+        return 0;
+    return tg_fail(TG_EUSAGE, "%s: no known ending (png, jpg, jpeg, jpe, jfif); --format png or jpeg says it", out);
+}
+
 /* ---- all pictures ---- */
 
 static int run(struct apply *a, struct tg_pipeline *p)
@@ -307,6 +320,8 @@ int cmd_apply(int argc, char **argv)
     int err = tg_inputs_collect(&a.inputs, argv + optind, argc - optind, a.recursive);
     if (!err)
         err = tg_inputs_place(&a.inputs, a.output, a.format);
+    if (!err)
+        err = check_ending(&a);
     if (err) {
         tg_usage_error(argv[0], "%s", tg_error());
         goto done;

@@ -92,6 +92,7 @@ if [ -z "${CUDA_VISIBLE_DEVICES-x}" ] || ! "$tg" apply a.png -f invert -o b.png 
     none b.png
     run 0 apply a.png -f invert -o b.png
     if [ "$(wc -l <err)" -le 1 ]; then ok; else bad "more than one notice: $(cat err)"; fi
+    rm -f b.png
 else
     echo "SKIP falling back to the CPU: there is a card"
 fi
@@ -123,7 +124,7 @@ run 0 apply x.jpg -f invert -o misnamed.png $cpu
 same plain.png misnamed.png
 run 1 apply missing.png -f invert -o b.png $cpu
 says "missing.png"
-run 1 apply a.png -f invert -o b.tiff $cpu
+run 2 apply a.png -f invert -o b.tiff $cpu
 says "b.tiff"
 run 1 apply "*.png" -f invert -o b.png $cpu
 says "*.png"
@@ -225,7 +226,7 @@ run 0 apply a.png -f gaussian=2,gaussian=2 --depth f32 -o f.png $cpu
 run 0 apply a.png -f gray --linear -o lin.png $cpu
 
 # ---- interrupted ----
-"$make_assets" table big.png --size 1500x1000 >/dev/null
+"$make_assets" table big.png --size 1500x1000 --samples 1 >/dev/null
 cp keep.png was.png
 "$tg" apply big.png -f "bilateral@reference=10,bilateral@reference=10,bilateral@reference=10" -o keep.png $cpu 2>err &
 pid=$!

@@ -214,6 +214,8 @@ static int load_with(struct pic *p, struct tg_reader **keep, const char *path, c
 {
     struct tg_reader *r;
     *p = (struct pic){0};
+    if (keep)
+        *keep = NULL;
     int err = tg_reader_open(&r, path, opts);
     if (err)
         return err;

@@ -8,7 +8,7 @@ static const struct tg_param params[] = {
     TG_PARAM_FLOAT(struct tg_bilateral, sigma_space, "Space", 3, 0, 170, "px", "how far a pixel may lie to count; 0: the identity"),
     TG_PARAM_FLOAT(struct tg_bilateral, sigma_range, "Range", 0.1, 0, 1, "of full scale",
                    "how unlike a pixel may be to count; 0: the identity"),
-    TG_PARAM_INT(struct tg_bilateral, radius, "Radius", 0, 0, TG_BILATERAL_RADIUS, "px", "0: 1.5 sigma_space, rounded, at least 1"),
+    TG_PARAM_INT(struct tg_bilateral, radius, "Radius", 0, 0, TG_BILATERAL_RADIUS, "px", "0: 1.5 sigma_space, rounded (ties to even), at least 1"),
     TG_PARAM_CHOICE(struct tg_bilateral, window, "Window", TG_BILATERAL_DISC, windows, "which taps count: all, or those within radius"),
     TG_PARAM_CHOICE(struct tg_bilateral, distance, "Distance", TG_BILATERAL_L1, distances,
                     "between colours: sum, Euclid, Rec.709 luma, or each plane by itself"),

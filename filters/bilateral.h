@@ -4,7 +4,7 @@
  *     w(p,q) = exp(-|p-q|^2 / (2 sigma_space^2)) * exp(-d(p,q)^2 / (2 sigma_range^2)),   out(p) = sum w v(q) / sum w
  * Window: disc |p-q| <= radius, or the square of side 2 radius + 1. d over the colour planes c:
  *     l1 sum |dc|    l2 sqrt(sum dc^2)    luma |dY|, Y = Rec.709    separate: each plane by itself, |dc|
- * With fewer than three colour planes luma is l1. Defaults (disc, l1, radius = round(1.5 sigma_space), at least 1) give the
+ * With fewer than three colour planes luma is l1. Defaults (disc, l1, radius = round(1.5 sigma_space), ties to even, at least 1) give the
  * pixels of OpenCV's bilateralFilter(src, -1, sigma_range * 255, sigma_space).
  * Either sigma 0 is the limit: the identity. Alpha multiplies each tap's weight and is itself kept. A tap with a colour that is
  * not finite weighs nothing; where the pixel itself is not finite only the spatial weight counts. Outside under border=constant:
@@ -36,7 +36,7 @@ struct tg_bilateral {
 /* The radius in force, 1..TG_BILATERAL_RADIUS. */
 TG_FN int tg_bilateral_radius(const struct tg_bilateral *p)
 {
-    int r = p->radius > 0 ? p->radius : (int)floorf(1.5F * p->sigma_space + 0.5F);
+    int r = p->radius > 0 ? p->radius : (int)rintf(1.5F * p->sigma_space);
     return r < 1 ? 1 : r > TG_BILATERAL_RADIUS ? TG_BILATERAL_RADIUS : r;
 }
 
@@ -46,6 +46,8 @@ int bilateral_simd(const struct tg_job *job);
 size_t bilateral_simd_scratch(const struct tg_job *job);
 int bilateral_cuda_naive(const struct tg_job *job);
 int bilateral_cuda_tiled(const struct tg_job *job);
+int bilateral_cuda_paired(const struct tg_job *job);
+bool bilateral_cuda_paired_fits(const struct tg_job *job);
 bool bilateral_cuda_tiled_fits(const struct tg_job *job);
 
 #ifdef __cplusplus

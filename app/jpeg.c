@@ -83,8 +83,8 @@ static int at_row(const struct in *p)
 }
 
 /* Damage that decoding can go on after. A picture comes out whole in spite of these: bytes between segments, which some cameras
- * leave, an unknown version of JFIF or Adobe's marker, and a profile with missing parts, which is then not used. All others
- * mean that pixels are lost. */
+ * leave, zeros for the parameters of a sequential scan, an unknown version of JFIF or Adobe's marker, and a profile with missing
+ * parts, which is then not used. All others mean that pixels are lost. */
 static void on_message(j_common_ptr c, int level)
 {
     struct fault *f = (struct fault *)c->err;
@@ -95,6 +95,7 @@ static void on_message(j_common_ptr c, int level)
     f->mgr.format_message(c, f->why);
     switch (f->mgr.msg_code) {
     case JWRN_EXTRANEOUS_DATA:
+    case JWRN_NOT_SEQUENTIAL:
     case JWRN_JFIF_MAJOR:
     case JWRN_ADOBE_XFORM:
     case JWRN_BOGUS_ICC:

@@ -373,9 +373,9 @@ static void put_meta(struct png *p, const struct tg_meta *m, int channels)
     if (m->density_unit)
         png_set_pHYs(p->png, p->info, m->density_x, m->density_y,
                      m->density_unit == 2 ? PNG_RESOLUTION_METER : PNG_RESOLUTION_UNKNOWN);
-    if (m->exif)
+    if (m->exif_size)
         png_set_eXIf_1(p->png, p->info, (png_uint_32)m->exif_size, m->exif);
-    if (m->xmp)
+    if (m->xmp_size)
         put_text(p, 2, xmp_key, (const char *)m->xmp, NULL, NULL);
     for (int i = 0; i < m->n_texts; i++) {
         const struct tg_text *t = &m->texts[i];

@@ -664,7 +664,7 @@ TEST(cut_jpeg)
     free(rows);
 }
 
-/* Bytes between segments are a fault that costs no pixel. */
+/* Bytes between segments, and zeros for a sequential scan's parameters, are faults that cost no pixel. */
 TEST(harmless_jpeg)
 {
     uint8_t *rows = shades(40, 40, 3);
@@ -679,6 +679,16 @@ TEST(harmless_jpeg)
     struct pic a, b;
     CHECK_INT(load(&a, path), 0);
     spill(path, more, n + 3);
+    CHECK_INT(load(&b, path), 0);
+    CHECK(a.data && b.data && memcmp(a.data, b.data, row_bytes(&a) * 40) == 0);
+    drop(&b);
+    for (size_t i = 0; i + 14 < n; i++)
+        if (bytes[i] == 0xff && bytes[i + 1] == 0xda) {
+            CHECK_INT(bytes[i + 12], 63);
+            bytes[i + 12] = 0;
+            break;
+        }
+    spill(path, bytes, n);
     CHECK_INT(load(&b, path), 0);
     CHECK(a.data && b.data && memcmp(a.data, b.data, row_bytes(&a) * 40) == 0);
     drop(&a);

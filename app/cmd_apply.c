@@ -235,7 +235,7 @@ int cmd_apply(int argc, char **argv)
     struct apply a = {
         .device = "auto",
         .read = {.cancel = &tg_cancelled},
-        .write = {.compression = -1, .background = {255, 255, 255}},
+        .write = {.compression = -1, .background = {255, 255, 255}, .cancel = &tg_cancelled},
         .pipe = {.depth = -1, .cancel = &tg_cancelled},
     };
     bool have_chain = false;

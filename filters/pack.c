@@ -1,6 +1,8 @@
 #include "pack.h"
 #include "sample.h"
 
+#define WORTH_THREADS ((size_t)1 << 20) /* bytes: waking threads for less costs more than it saves */
+
 static float coded(const struct tg_frame *f, const void *row, size_t i)
 {
     return f->depth == TG_U8 ? ((const uint8_t *)row)[i] : ((const uint16_t *)row)[i];
@@ -79,7 +81,7 @@ void tg_unpack(const struct tg_frame *rows, int y0, int coded_h, int orientation
     const ptrdiff_t bytes = (ptrdiff_t)tg_depth_bytes(dst->depth);
     const int colors = tg_image_colors(dst);
     /* Rows that become columns share cache lines: one thread a block of them keeps each line in one place. */
-#pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static) if ((size_t)rows->stride * (size_t)rows->h > WORTH_THREADS)
     for (int y = 0; y < rows->h; y++) {
         const void *row = (const char *)rows->data + (ptrdiff_t)y * rows->stride;
         struct walk at = walk_row(y0 + y, rows->w, coded_h, orientation);
@@ -128,7 +130,7 @@ void tg_pack(const struct tg_image *src, int y0, bool linear, struct tg_frame *r
 {
     const ptrdiff_t w = rows->w;
     const int colors = tg_image_colors(src);
-#pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static) if ((size_t)rows->stride * (size_t)rows->h > WORTH_THREADS)
     for (int y = 0; y < rows->h; y++) {
         void *row = (char *)rows->data + (ptrdiff_t)y * rows->stride;
         const void *from[TG_MAX_PLANES] = {0};

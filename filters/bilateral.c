@@ -5,11 +5,14 @@ static const char *const windows[] = {"disc", "square", NULL};
 static const char *const distances[] = {"l1", "l2", "luma", "separate", NULL};
 
 static const struct tg_param params[] = {
-    TG_PARAM_FLOAT(struct tg_bilateral, sigma_space, "Space", 3, 0, 170, "px", "how far a pixel may lie to count; 0: the identity"),
+    TG_PARAM_FLOAT(struct tg_bilateral, sigma_space, "Space", 3, 0, 170, "px",
+                   "how far a pixel may lie to count; 0: the identity"),
     TG_PARAM_FLOAT(struct tg_bilateral, sigma_range, "Range", 0.1, 0, 1, "of full scale",
                    "how unlike a pixel may be to count; 0: the identity"),
-    TG_PARAM_INT(struct tg_bilateral, radius, "Radius", 0, 0, TG_BILATERAL_RADIUS, "px", "0: 1.5 sigma_space, rounded (ties to even), at least 1"),
-    TG_PARAM_CHOICE(struct tg_bilateral, window, "Window", TG_BILATERAL_DISC, windows, "which taps count: all, or those within radius"),
+    TG_PARAM_INT(struct tg_bilateral, radius, "Radius", 0, 0, TG_BILATERAL_RADIUS, "px",
+                 "0: 1.5 sigma_space, rounded (ties to even), at least 1"),
+    TG_PARAM_CHOICE(struct tg_bilateral, window, "Window", TG_BILATERAL_DISC, windows,
+                    "which taps count: all, or those within radius"),
     TG_PARAM_CHOICE(struct tg_bilateral, distance, "Distance", TG_BILATERAL_L1, distances,
                     "between colours: sum, Euclid, Rec.709 luma, or each plane by itself"),
     TG_PARAM_BORDER(struct tg_bilateral),
@@ -93,11 +96,13 @@ static int reference(const struct tg_job *job)
 
 static const struct tg_variant variants[] = {
     {"reference", "the formula, a loop a tap", TG_HOST, reference, NULL, NULL},
-    {"simd", "vectors of pixels, exponentials by polynomial, small windows use each weight twice", TG_HOST, bilateral_simd,
-     NULL, bilateral_simd_scratch},
-    TG_CUDA_ROW("naive", "a thread a pixel: bounds test and branches on every tap", TG_CUDA, bilateral_cuda_naive, NULL, NULL)
-    TG_CUDA_ROW("tiled", "tile and halo in shared memory", TG_CUDA, bilateral_cuda_tiled, bilateral_cuda_tiled_fits, NULL)
-    {.name = NULL},
+    {"simd", "vectors of pixels, no division and no call in the loop", TG_HOST, bilateral_simd, NULL,
+     bilateral_simd_scratch},
+    TG_CUDA_ROW("naive", "a thread a pixel: bounds test and branches on every tap", TG_CUDA, bilateral_cuda_naive, NULL,
+                NULL) TG_CUDA_ROW("tiled", "tile and halo in shared memory", TG_CUDA, bilateral_cuda_tiled,
+                                  bilateral_cuda_tiled_fits, NULL)
+        TG_CUDA_ROW("paired", "each weight used from both ends: a warp marches down a strip", TG_CUDA,
+                    bilateral_cuda_paired, bilateral_cuda_paired_fits, NULL){.name = NULL},
 };
 
 const struct tg_filter bilateral_filter = {

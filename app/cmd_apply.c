@@ -149,7 +149,8 @@ static int check_ending(const struct apply *a)
 {
     struct stat st;
     const char *out = a->inputs.n == 1 ? a->inputs.item[0].out : NULL;
-    if (a->format || !out || strcmp(out, "-") == 0 || tg_format_of(out) || (stat(out, &st) == 0 && !S_ISREG(st.st_mode)))
+    if (a->format || !out || strcmp(out, "-") == 0 || tg_format_of(out) ||
+        (stat(out, &st) == 0 && !S_ISREG(st.st_mode)))
         return 0;
     const char *base = strrchr(out, '/');
     if (!strchr(base ? base : out, '.'))
@@ -188,7 +189,9 @@ static int run(struct apply *a, struct tg_pipeline *p)
         fputs("\r\033[K", stderr);
     if (many) {
         tg_note("%d done, %d failed, %d skipped%s", done, failed, a->inputs.skipped,
-                tg_cancelled ? ", interrupted" : done + failed < a->inputs.n ? ", stopped" : "");
+                tg_cancelled                  ? ", interrupted"
+                : done + failed < a->inputs.n ? ", stopped"
+                                              : "");
         for (int i = 0; failed > 1 && i < a->inputs.n; i++)
             if (a->inputs.item[i].failed)
                 tg_note("failed: %s", a->inputs.item[i].path);
@@ -224,14 +227,38 @@ static int parse_format(const char *s, const char **format)
 
 int cmd_apply(int argc, char **argv)
 {
-    enum { HELP = 256, FORMAT, DEVICE, DEPTH, LINEAR, QUALITY, COMPRESSION, BACKGROUND, LENIENT, MAX_PIXELS, STOP, TIMINGS };
-    static const struct option longs[] = {
-        {"help", 0, NULL, HELP},           {"filter", 1, NULL, 'f'},       {"output", 1, NULL, 'o'},
-        {"format", 1, NULL, FORMAT},       {"recursive", 0, NULL, 'r'},    {"device", 1, NULL, DEVICE},
-        {"depth", 1, NULL, DEPTH},         {"linear", 0, NULL, LINEAR},    {"quality", 1, NULL, QUALITY},
-        {"compression", 1, NULL, COMPRESSION}, {"background", 1, NULL, BACKGROUND}, {"lenient", 0, NULL, LENIENT},
-        {"max-pixels", 1, NULL, MAX_PIXELS}, {"stop", 0, NULL, STOP},      {"timings", 0, NULL, TIMINGS},
-        {"quiet", 0, NULL, 'q'},           {"verbose", 0, NULL, 'v'},      {NULL, 0, NULL, 0}};
+    enum {
+        HELP = 256,
+        FORMAT,
+        DEVICE,
+        DEPTH,
+        LINEAR,
+        QUALITY,
+        COMPRESSION,
+        BACKGROUND,
+        LENIENT,
+        MAX_PIXELS,
+        STOP,
+        TIMINGS
+    };
+    static const struct option longs[] = {{"help", 0, NULL, HELP},
+                                          {"filter", 1, NULL, 'f'},
+                                          {"output", 1, NULL, 'o'},
+                                          {"format", 1, NULL, FORMAT},
+                                          {"recursive", 0, NULL, 'r'},
+                                          {"device", 1, NULL, DEVICE},
+                                          {"depth", 1, NULL, DEPTH},
+                                          {"linear", 0, NULL, LINEAR},
+                                          {"quality", 1, NULL, QUALITY},
+                                          {"compression", 1, NULL, COMPRESSION},
+                                          {"background", 1, NULL, BACKGROUND},
+                                          {"lenient", 0, NULL, LENIENT},
+                                          {"max-pixels", 1, NULL, MAX_PIXELS},
+                                          {"stop", 0, NULL, STOP},
+                                          {"timings", 0, NULL, TIMINGS},
+                                          {"quiet", 0, NULL, 'q'},
+                                          {"verbose", 0, NULL, 'v'},
+                                          {NULL, 0, NULL, 0}};
     struct apply a = {
         .device = "auto",
         .read = {.cancel = &tg_cancelled},

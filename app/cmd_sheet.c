@@ -29,7 +29,8 @@ static void reduce(const struct tg_frame *in, bool alpha, int k, struct tg_frame
             double sum[3] = {0};
             for (int j = 0; j < k; j++)
                 for (int i = 0; i < k; i++) {
-                    const uint8_t *px = src + (ptrdiff_t)(y * k + j) * in->stride + (ptrdiff_t)(x * k + i) * in->channels;
+                    const uint8_t *px = src + (ptrdiff_t)(y * k + j) * in->stride +
+                                        (ptrdiff_t)(x * k + i) * in->channels;
                     double a = alpha ? px[colors] / 255. : 1;
                     for (int c = 0; c < 3; c++)
                         sum[c] += a * px[colors == 3 ? c : 0] + (1 - a) * 255;
@@ -101,9 +102,9 @@ static int make(struct tg_pipeline *p, struct tg_reader *r, const struct tg_chai
 int cmd_sheet(int argc, char **argv)
 {
     enum { HELP = 256, WIDTH, DEVICE, MAX_PIXELS };
-    static const struct option longs[] = {{"help", 0, NULL, HELP},       {"filter", 1, NULL, 'f'},
-                                          {"output", 1, NULL, 'o'},      {"width", 1, NULL, WIDTH},
-                                          {"device", 1, NULL, DEVICE},   {"max-pixels", 1, NULL, MAX_PIXELS},
+    static const struct option longs[] = {{"help", 0, NULL, HELP},     {"filter", 1, NULL, 'f'},
+                                          {"output", 1, NULL, 'o'},    {"width", 1, NULL, WIDTH},
+                                          {"device", 1, NULL, DEVICE}, {"max-pixels", 1, NULL, MAX_PIXELS},
                                           {NULL, 0, NULL, 0}};
     static struct tg_chain chains[MAX_PANELS]; /* the first stays empty: the picture itself */
     struct tg_read_opts read = {.cancel = &tg_cancelled};

@@ -7,7 +7,7 @@
 struct tg_input {
     char *path, *out;
     const char *name; /* of the result within an output folder: the tail of path, below the folder that was named */
-    bool failed; /* for the caller */
+    bool failed;      /* for the caller */
 };
 
 struct tg_inputs {

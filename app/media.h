@@ -11,8 +11,8 @@
 #include <stdint.h>
 
 struct tg_text {
-    char *key, *text; /* text in UTF-8 or Latin-1 as it was found */
-    int kind;         /* 0 tEXt, 1 zTXt, 2 iTXt, 3 JPEG comment */
+    char *key, *text;      /* text in UTF-8 or Latin-1 as it was found */
+    int kind;              /* 0 tEXt, 1 zTXt, 2 iTXt, 3 JPEG comment */
     char *lang, *key_utf8; /* iTXt; or NULL */
 };
 
@@ -40,22 +40,24 @@ int tg_meta_orientation(const struct tg_meta *m);
 void tg_meta_upright(struct tg_meta *m, int w, int h);
 
 struct tg_info {
-    const char *format;  /* "PNG", "JPEG" */
-    int w, h;            /* as coded */
-    int channels;        /* 1..4, as the rows are given: palette and colour keys are expanded */
+    const char *format; /* "PNG", "JPEG" */
+    int w, h;           /* as coded */
+    int channels;       /* 1..4, as the rows are given: palette and colour keys are expanded */
     bool has_alpha;
     enum tg_depth depth; /* TG_U8 or TG_U16, as the rows are given: below 8 bits is expanded to the full 0..255 */
     int bits;            /* a sample's in the file: 1, 2, 4, 8, 16 */
-    const char *color;   /* as the file has it: "gray", "palette", "RGB", "gray+alpha", "RGBA", "YCbCr 4:2:0", "CMYK", ... */
+    const char
+        *color; /* as the file has it: "gray", "palette", "RGB", "gray+alpha", "RGBA", "YCbCr 4:2:0", "CMYK", ... */
     bool interlaced, progressive;
-    bool animated;       /* more frames follow that are not read */
-    int orientation;     /* 1..8 */
-    struct tg_meta meta; /* owned by the reader; what stands behind the pixels (PNG) is added when the last row is read */
+    bool animated;   /* more frames follow that are not read */
+    int orientation; /* 1..8 */
+    struct tg_meta
+        meta; /* owned by the reader; what stands behind the pixels (PNG) is added when the last row is read */
 };
 
 struct tg_read_opts {
     uint64_t max_pixels; /* refuse more; 0: TG_MAX_PIXELS */
-    bool lenient;        /* a cut or damaged picture gives what there is, the rest filled, with a warning; else it fails */
+    bool lenient; /* a cut or damaged picture gives what there is, the rest filled, with a warning; else it fails */
     const volatile int *cancel; /* not NULL and not 0: stop with TG_ECANCEL */
 };
 #define TG_MAX_PIXELS (1ULL << 30)
@@ -73,13 +75,14 @@ int tg_reader_rows(struct tg_reader *r, void *rows, ptrdiff_t stride, int n);
 void tg_reader_close(struct tg_reader *r); /* NULL is fine */
 
 struct tg_write_opts {
-    int quality;          /* JPEG 1..100; 0: 90 */
-    int compression;      /* PNG 0..9, -1: 6 */
-    int bits;             /* 8 or 16: the samples' in the file; 0: as the rows. JPEG is 8 */
+    int quality;           /* JPEG 1..100; 0: 90 */
+    int compression;       /* PNG 0..9, -1: 6 */
+    int bits;              /* 8 or 16: the samples' in the file; 0: as the rows. JPEG is 8 */
     uint8_t background[3]; /* what alpha is composited on where the format has none */
-    const struct tg_meta *meta; /* what to carry over; NULL: nothing; looked at only while opening. Parts that the format or
+    const struct tg_meta
+        *meta;          /* what to carry over; NULL: nothing; looked at only while opening. Parts that the format or
                                    colour cannot hold are left out (an RGB profile in a gray picture, say) */
-    bool to_stdout_tty;   /* allow pixels on a terminal */
+    bool to_stdout_tty; /* allow pixels on a terminal */
     const volatile int *cancel; /* as in tg_read_opts */
 };
 

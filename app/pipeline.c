@@ -34,7 +34,7 @@ struct tg_pipeline {
     int source_at;                  /* its buffer */
     bool timed;                     /* this frame's upload is in the sums */
     int rows_read;
-    struct tg_frame out;            /* the result's rows; data: rows_out on a device, else NULL */
+    struct tg_frame out; /* the result's rows; data: rows_out on a device, else NULL */
     struct tg_timing timing;
     const char *variant[TG_CHAIN_MAX];
 };
@@ -251,7 +251,9 @@ static void set_source(struct tg_pipeline *p, const struct tg_info *info)
         .planes = info->channels,
         .w = swap ? info->h : info->w,
         .h = swap ? info->w : info->h,
-        .depth = p->opts.linear ? TG_F32 : p->opts.depth >= 0 ? (enum tg_depth)p->opts.depth : info->depth,
+        .depth = p->opts.linear       ? TG_F32
+                 : p->opts.depth >= 0 ? (enum tg_depth)p->opts.depth
+                                      : info->depth,
         .has_alpha = info->has_alpha,
         .where = where_of(p),
     };

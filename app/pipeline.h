@@ -18,10 +18,10 @@ struct tg_timing {
 };
 
 struct tg_pipeline_opts {
-    int depth;   /* of the planes: an enum tg_depth, or -1: the source's */
-    bool linear; /* filter in linear light; planes are float */
-    bool fallback; /* on a device's failure go on on the CPU, with a warning; else fail */
-    const volatile int *cancel; /* as in tg_read_opts */
+    int depth;                                /* of the planes: an enum tg_depth, or -1: the source's */
+    bool linear;                              /* filter in linear light; planes are float */
+    bool fallback;                            /* on a device's failure go on on the CPU, with a warning; else fail */
+    const volatile int *cancel;               /* as in tg_read_opts */
     void (*progress)(void *ctx, double done); /* NULL, or told now and then how much of the frame is done, 0..1 */
     void *progress_ctx;
 };

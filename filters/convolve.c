@@ -6,11 +6,13 @@ static const char *const negatives[] = {"clamp", "abs", "offset", NULL};
 static const struct tg_param params[] = {
     TG_PARAM_KERNEL(struct tg_convolve, kernel, "Kernel", "sharpen",
                     "box, gaussian, sharpen, emboss, laplacian, identity; a file; or rows: '1 2 1; 2 4 2; 1 2 1'"),
-    TG_PARAM_FLOAT(struct tg_convolve, divisor, "Divisor", 0, -1e6, 1e6, "", "0: the kernel's sum, or 1 where that is near 0"),
+    TG_PARAM_FLOAT(struct tg_convolve, divisor, "Divisor", 0, -1e6, 1e6, "",
+                   "0: the kernel's sum, or 1 where that is near 0"),
     TG_PARAM_FLOAT(struct tg_convolve, bias, "Bias", 0, -1, 1, "of full scale", "added to the result"),
     TG_PARAM_CHOICE(struct tg_convolve, negative, "Negative", TG_NEGATIVE_CLAMP, negatives,
                     "results below 0: cut, made positive, or all shifted up by half of full scale"),
-    TG_PARAM_BOOL(struct tg_convolve, flip, "Flip", 0, "turn the kernel by 180 degrees: convolution instead of correlation"),
+    TG_PARAM_BOOL(struct tg_convolve, flip, "Flip", 0,
+                  "turn the kernel by 180 degrees: convolution instead of correlation"),
     TG_PARAM_BORDER(struct tg_convolve),
     TG_PARAM_END,
 };
@@ -83,12 +85,12 @@ static int reference(const struct tg_job *job)
 
 static const struct tg_variant variants[] = {
     {"reference", "the formula, a loop a tap", TG_HOST, reference, NULL, NULL},
-    {"simd", "blocks of pixels in registers share taps and weights", TG_HOST, convolve_simd, NULL, convolve_simd_scratch},
-    TG_CUDA_ROW("naive", "a thread a pixel: bounds test on every tap, weights from global memory", TG_CUDA, convolve_cuda_naive,
-                NULL, convolve_cuda_scratch)
-    TG_CUDA_ROW("tiled", "tile and halo in shared memory", TG_CUDA, convolve_cuda_tiled, convolve_cuda_tiled_fits,
-                convolve_cuda_scratch)
-    {.name = NULL},
+    {"simd", "blocks of pixels in registers share taps and weights", TG_HOST, convolve_simd, NULL,
+     convolve_simd_scratch},
+    TG_CUDA_ROW("naive", "a thread a pixel: bounds test on every tap, weights from global memory", TG_CUDA,
+                convolve_cuda_naive, NULL, convolve_cuda_scratch)
+        TG_CUDA_ROW("tiled", "tile and halo in shared memory", TG_CUDA, convolve_cuda_tiled, convolve_cuda_tiled_fits,
+                    convolve_cuda_scratch){.name = NULL},
 };
 
 const struct tg_filter convolve_filter = {

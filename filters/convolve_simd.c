@@ -86,8 +86,8 @@ int convolve_simd(const struct tg_job *job)
 #else
 
 /* Adds the row of taps at v, times a row of weights for each of the block's rows from..to. */
-static inline __attribute__((always_inline)) void TG_LEVEL(add_row)(vf sum[ROWS][COLUMNS], const float *v, const float *k,
-                                                                    int kw, int from, int to)
+static inline __attribute__((always_inline)) void TG_LEVEL(add_row)(vf sum[ROWS][COLUMNS], const float *v,
+                                                                    const float *k, int kw, int from, int to)
 {
     for (int i = 0; i < kw; i++) {
         vf taps[COLUMNS];
@@ -142,7 +142,8 @@ static void TG_LEVEL(tile)(const struct plan *plan, const struct tile *t, int c,
     const struct tg_convolve_plan *k = &plan->k;
     const struct tg_image *src = &plan->job->src, *dst = &plan->job->dst;
     const bool is_alpha = src->has_alpha && c == src->planes - 1, average = k->average;
-    const int w = tg_min(TILE_W, src->w - x0), h = tg_min(TILE_H, src->h - y0), n = w + k->w - 1, rows = h + plan->rows - 1;
+    const int w = tg_min(TILE_W, src->w - x0), h = tg_min(TILE_H, src->h - y0), n = w + k->w - 1,
+              rows = h + plan->rows - 1;
     float own[TILE_W];
     if (is_alpha && !average) {
         size_t bytes = tg_depth_bytes(src->depth), at = (size_t)x0 * bytes;
@@ -150,8 +151,7 @@ static void TG_LEVEL(tile)(const struct plan *plan, const struct tile *t, int c,
             memcpy((char *)tg_image_row(dst, c, y) + at, (char *)tg_image_row(src, c, y) + at, (size_t)w * bytes);
         return;
     }
-    const enum tg_taps taps =
-        tg_tile_taps(t->taps, t->weights, src, c, x0 - k->ax, y0 - k->ay, n, rows, p->border);
+    const enum tg_taps taps = tg_tile_taps(t->taps, t->weights, src, c, x0 - k->ax, y0 - k->ay, n, rows, p->border);
     const bool weighed = taps != TG_TAPS_ONE && !is_alpha;
     for (int y = 0; y < rows; y++) {
         float *v = t->taps + (ptrdiff_t)y * t->stride, *a = t->weights + (ptrdiff_t)y * t->stride;

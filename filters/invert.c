@@ -30,10 +30,10 @@ TG_FN void row_body(const struct tg_image *src, const struct tg_image *dst, int 
     void *to = tg_image_row(dst, c, y);
     if (amount == 1.F && src->depth == TG_U8) {
         for (int x = 0; x < n; x++)
-            ((uint8_t *)to)[x] = (uint8_t)~((const uint8_t *)from)[x];
+            ((uint8_t *)to)[x] = (uint8_t) ~((const uint8_t *)from)[x];
     } else if (amount == 1.F && src->depth == TG_U16) {
         for (int x = 0; x < n; x++)
-            ((uint16_t *)to)[x] = (uint16_t)~((const uint16_t *)from)[x];
+            ((uint16_t *)to)[x] = (uint16_t) ~((const uint16_t *)from)[x];
     } else {
         const float full = tg_depth_full(src->depth);
         enum { PART = 1024 };
@@ -70,8 +70,7 @@ static const struct tg_variant variants[] = {
     {"reference", "the formula", TG_HOST, reference, NULL, NULL},
     {"simd", "vectors of samples, as wide as the CPU has", TG_HOST, simd, NULL, NULL},
     TG_CUDA_ROW("naive", "a thread a sample", TG_CUDA, invert_cuda_naive, NULL, NULL)
-    TG_CUDA_ROW("wide", "16-byte loads and stores", TG_CUDA, invert_cuda_wide, NULL, NULL)
-    {.name = NULL},
+        TG_CUDA_ROW("wide", "16-byte loads and stores", TG_CUDA, invert_cuda_wide, NULL, NULL){.name = NULL},
 };
 
 const struct tg_filter invert_filter = {

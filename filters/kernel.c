@@ -12,16 +12,13 @@
 static const struct {
     const char *name, *rows;
 } built_in[] = {
-    {"box", "1 1 1; 1 1 1; 1 1 1"},
-    {"gaussian", "1 2 1; 2 4 2; 1 2 1"},
-    {"sharpen", "0 -1 0; -1 5 -1; 0 -1 0"},
-    {"emboss", "-2 -1 0; -1 1 1; 0 1 2"},
-    {"laplacian", "0 1 0; 1 -4 1; 0 1 0"},
-    {"identity", "1"},
+    {"box", "1 1 1; 1 1 1; 1 1 1"},       {"gaussian", "1 2 1; 2 4 2; 1 2 1"},   {"sharpen", "0 -1 0; -1 5 -1; 0 -1 0"},
+    {"emboss", "-2 -1 0; -1 1 1; 0 1 2"}, {"laplacian", "0 1 0; 1 -4 1; 0 1 0"}, {"identity", "1"},
 };
 #define BUILT_IN (sizeof built_in / sizeof built_in[0])
 
-const char *const tg_kernel_names[BUILT_IN + 1] = {"box", "gaussian", "sharpen", "emboss", "laplacian", "identity", NULL};
+const char *const tg_kernel_names[BUILT_IN + 1] = {"box",       "gaussian", "sharpen", "emboss",
+                                                   "laplacian", "identity", NULL};
 
 /* Interned kernels: never freed, so that a pointer in a chain stays good whatever becomes of the chain. */
 struct entry {
@@ -45,8 +42,8 @@ static int parse(const char *s, const char *from, struct tg_kernel *k, float *w)
         if (*s == ';' || *s == '\n' || *s == 0) {
             if (row_w) {
                 if (k->w && row_w != k->w)
-                    return tg_fail(TG_EUSAGE, "%s, row %d: %d numbers, but the rows before have %d", WHERE(k->h + 1), row_w,
-                                   k->w);
+                    return tg_fail(TG_EUSAGE, "%s, row %d: %d numbers, but the rows before have %d", WHERE(k->h + 1),
+                                   row_w, k->w);
                 k->w = row_w;
                 k->h++;
                 row_w = 0;
@@ -67,7 +64,8 @@ static int parse(const char *s, const char *from, struct tg_kernel *k, float *w)
         if (!tg_parse_number(word, &v) || v > 1e30 || v < -1e30)
             return tg_fail(TG_EUSAGE, "%s, line %d: %s is not a number", WHERE(line), word);
         if (row_w == TG_KERNEL_SIDE || k->h == TG_KERNEL_SIDE)
-            return tg_fail(TG_EUSAGE, "%s: larger than %d x %d", from ? from : "kernel", TG_KERNEL_SIDE, TG_KERNEL_SIDE);
+            return tg_fail(TG_EUSAGE, "%s: larger than %d x %d", from ? from : "kernel", TG_KERNEL_SIDE,
+                           TG_KERNEL_SIDE);
         w[(size_t)k->h * (size_t)(k->w ? k->w : TG_KERNEL_SIDE) + (size_t)row_w++] = (float)v;
         if (k->w && row_w > k->w)
             return tg_fail(TG_EUSAGE, "%s, row %d: more numbers than in the rows before (%d)", WHERE(k->h + 1), k->w);
@@ -95,8 +93,7 @@ static int read_file(const char *path, char **out)
         return tg_fail(TG_ENOMEM, "no memory for %s", path);
     if (bad || n > MAX || memchr(text, 0, n)) {
         free(text);
-        return bad ? tg_fail(TG_EUSAGE, "cannot read %s", path)
-                   : tg_fail(TG_EUSAGE, "%s is not rows of numbers", path);
+        return bad ? tg_fail(TG_EUSAGE, "cannot read %s", path) : tg_fail(TG_EUSAGE, "%s is not rows of numbers", path);
     }
     text[n] = 0;
     *out = text;

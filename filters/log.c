@@ -60,14 +60,14 @@ static void put(const char *kind, const char *fmt, va_list ap)
     pthread_mutex_unlock(&lock);
 }
 
-#define PUT(kind, when)                                                                                                \
-    do {                                                                                                               \
-        if (when) {                                                                                                    \
-            va_list ap;                                                                                                \
-            va_start(ap, fmt);                                                                                         \
-            put(kind, fmt, ap);                                                                                        \
-            va_end(ap);                                                                                                \
-        }                                                                                                              \
+#define PUT(kind, when)         \
+    do {                        \
+        if (when) {             \
+            va_list ap;         \
+            va_start(ap, fmt);  \
+            put(kind, fmt, ap); \
+            va_end(ap);         \
+        }                       \
     } while (0)
 
 void tg_say(const char *fmt, ...)

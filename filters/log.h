@@ -14,14 +14,14 @@ extern "C" {
 
 enum tg_err {
     TG_OK = 0,
-    TG_EUSAGE = -1,   /* the caller asked for something that does not exist or is out of range */
-    TG_EIO = -2,      /* the system refused: open, read, write, rename */
-    TG_EFORMAT = -3,  /* the input is not what it says, or not a format known here */
-    TG_ELIMIT = -4,   /* larger than a limit that can be raised */
-    TG_ENOMEM = -5,   /* host or device memory */
-    TG_EDEVICE = -6,  /* no such device, no driver, or no code for it */
-    TG_ECUDA = -7,    /* a CUDA call or kernel failed */
-    TG_ECANCEL = -8,  /* stopped on request */
+    TG_EUSAGE = -1,  /* the caller asked for something that does not exist or is out of range */
+    TG_EIO = -2,     /* the system refused: open, read, write, rename */
+    TG_EFORMAT = -3, /* the input is not what it says, or not a format known here */
+    TG_ELIMIT = -4,  /* larger than a limit that can be raised */
+    TG_ENOMEM = -5,  /* host or device memory */
+    TG_EDEVICE = -6, /* no such device, no driver, or no code for it */
+    TG_ECUDA = -7,   /* a CUDA call or kernel failed */
+    TG_ECANCEL = -8, /* stopped on request */
 };
 
 /* Records a message for this thread and returns err, so that `return tg_fail(TG_EIO, ...)` is one line. Messages are

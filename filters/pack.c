@@ -49,30 +49,30 @@ static struct walk walk_row(int y, int w, int h, int orientation)
 }
 
 /* Same depth: no arithmetic. CHANNELS is a constant, so that the loops unroll. */
-#define SPLIT(T, CHANNELS)                                                                                             \
-    for (ptrdiff_t x = 0; x < w; x++)                                                                                  \
-        for (int c = 0; c < (CHANNELS); c++)                                                                           \
-            *(T *)((char *)to[c] + x * step) = ((const T *)row)[x * (CHANNELS) + c]
-#define SPLIT_STRAIGHT(T, CHANNELS)                                                                                    \
-    for (ptrdiff_t x = 0; x < w; x++)                                                                                  \
-        for (int c = 0; c < (CHANNELS); c++)                                                                           \
-            ((T *)to[c])[x] = ((const T *)row)[x * (CHANNELS) + c]
-#define SPLIT_ANY(T)                                                                                                   \
-    if (step == (ptrdiff_t)sizeof(T)) {                                                                                \
-        switch (rows->channels) {                                                                                      \
-        case 1:                                                                                                        \
-            memcpy(to[0], row, (size_t)w * sizeof(T));                                                                 \
-            break;                                                                                                     \
-        case 2:                                                                                                        \
-            SPLIT_STRAIGHT(T, 2);                                                                                      \
-            break;                                                                                                     \
-        case 3:                                                                                                        \
-            SPLIT_STRAIGHT(T, 3);                                                                                      \
-            break;                                                                                                     \
-        default:                                                                                                       \
-            SPLIT_STRAIGHT(T, 4);                                                                                      \
-        }                                                                                                              \
-    } else                                                                                                             \
+#define SPLIT(T, CHANNELS)                   \
+    for (ptrdiff_t x = 0; x < w; x++)        \
+        for (int c = 0; c < (CHANNELS); c++) \
+    *(T *)((char *)to[c] + x * step) = ((const T *)row)[x * (CHANNELS) + c]
+#define SPLIT_STRAIGHT(T, CHANNELS)          \
+    for (ptrdiff_t x = 0; x < w; x++)        \
+        for (int c = 0; c < (CHANNELS); c++) \
+    ((T *)to[c])[x] = ((const T *)row)[x * (CHANNELS) + c]
+#define SPLIT_ANY(T)                                   \
+    if (step == (ptrdiff_t)sizeof(T)) {                \
+        switch (rows->channels) {                      \
+        case 1:                                        \
+            memcpy(to[0], row, (size_t)w * sizeof(T)); \
+            break;                                     \
+        case 2:                                        \
+            SPLIT_STRAIGHT(T, 2);                      \
+            break;                                     \
+        case 3:                                        \
+            SPLIT_STRAIGHT(T, 3);                      \
+            break;                                     \
+        default:                                       \
+            SPLIT_STRAIGHT(T, 4);                      \
+        }                                              \
+    } else                                             \
         SPLIT(T, rows->channels)
 
 void tg_unpack(const struct tg_frame *rows, int y0, int coded_h, int orientation, bool linear, struct tg_image *dst)
@@ -107,23 +107,23 @@ void tg_unpack(const struct tg_frame *rows, int y0, int coded_h, int orientation
     }
 }
 
-#define MERGE(T, CHANNELS)                                                                                             \
-    for (ptrdiff_t x = 0; x < w; x++)                                                                                  \
-        for (int c = 0; c < (CHANNELS); c++)                                                                           \
-            ((T *)row)[x * (CHANNELS) + c] = ((const T *)from[c])[x]
-#define MERGE_ANY(T)                                                                                                   \
-    switch (rows->channels) {                                                                                          \
-    case 1:                                                                                                            \
-        memcpy(row, from[0], (size_t)w * sizeof(T));                                                                   \
-        break;                                                                                                         \
-    case 2:                                                                                                            \
-        MERGE(T, 2);                                                                                                   \
-        break;                                                                                                         \
-    case 3:                                                                                                            \
-        MERGE(T, 3);                                                                                                   \
-        break;                                                                                                         \
-    default:                                                                                                           \
-        MERGE(T, 4);                                                                                                   \
+#define MERGE(T, CHANNELS)                   \
+    for (ptrdiff_t x = 0; x < w; x++)        \
+        for (int c = 0; c < (CHANNELS); c++) \
+    ((T *)row)[x * (CHANNELS) + c] = ((const T *)from[c])[x]
+#define MERGE_ANY(T)                                 \
+    switch (rows->channels) {                        \
+    case 1:                                          \
+        memcpy(row, from[0], (size_t)w * sizeof(T)); \
+        break;                                       \
+    case 2:                                          \
+        MERGE(T, 2);                                 \
+        break;                                       \
+    case 3:                                          \
+        MERGE(T, 3);                                 \
+        break;                                       \
+    default:                                         \
+        MERGE(T, 4);                                 \
     }
 
 void tg_pack(const struct tg_image *src, int y0, bool linear, struct tg_frame *rows)

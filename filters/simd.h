@@ -23,35 +23,35 @@ enum tg_cpu tg_cpu(void);
 
 #if defined(__x86_64__) && defined(__GNUC__)
 #include <immintrin.h>
-#define TG_X86            1
-#define TG_TARGET_AVX2    "avx2,fma"
-#define TG_TARGET_AVX512  "avx2,fma,avx512f,avx512bw,avx512dq,avx512vl"
+#define TG_X86           1
+#define TG_TARGET_AVX2   "avx2,fma"
+#define TG_TARGET_AVX512 "avx2,fma,avx512f,avx512bw,avx512dq,avx512vl"
 /* The copy of f, made by simd_each.h or TG_DISPATCH, for this CPU. */
-#define TG_PICK(f)        (tg_cpu() == TG_CPU_AVX512 ? f##_avx512 : tg_cpu() == TG_CPU_AVX2 ? f##_avx2 : f##_baseline)
+#define TG_PICK(f) (tg_cpu() == TG_CPU_AVX512 ? f##_avx512 : tg_cpu() == TG_CPU_AVX2 ? f##_avx2 : f##_baseline)
 /* Makes `static void name params` of the TG_FN name_body, which takes the same: TG_DISPATCH(name, (int a, int b), (a, b)). */
-#define TG_DISPATCH(name, params, args)                                                                                \
-    __attribute__((target(TG_TARGET_AVX512))) static void name##_avx512 params                                         \
-    {                                                                                                                  \
-        name##_body args;                                                                                              \
-    }                                                                                                                  \
-    __attribute__((target(TG_TARGET_AVX2))) static void name##_avx2 params                                             \
-    {                                                                                                                  \
-        name##_body args;                                                                                              \
-    }                                                                                                                  \
-    static void name##_baseline params                                                                                 \
-    {                                                                                                                  \
-        name##_body args;                                                                                              \
-    }                                                                                                                  \
-    static inline void name params                                                                                     \
-    {                                                                                                                  \
-        TG_PICK(name) args;                                                                                            \
+#define TG_DISPATCH(name, params, args)                                        \
+    __attribute__((target(TG_TARGET_AVX512))) static void name##_avx512 params \
+    {                                                                          \
+        name##_body args;                                                      \
+    }                                                                          \
+    __attribute__((target(TG_TARGET_AVX2))) static void name##_avx2 params     \
+    {                                                                          \
+        name##_body args;                                                      \
+    }                                                                          \
+    static void name##_baseline params                                         \
+    {                                                                          \
+        name##_body args;                                                      \
+    }                                                                          \
+    static inline void name params                                             \
+    {                                                                          \
+        TG_PICK(name) args;                                                    \
     }
 #else
 #define TG_PICK(f) f##_baseline
-#define TG_DISPATCH(name, params, args)                                                                                \
-    static void name params                                                                                            \
-    {                                                                                                                  \
-        name##_body args;                                                                                              \
+#define TG_DISPATCH(name, params, args) \
+    static void name params             \
+    {                                   \
+        name##_body args;               \
     }
 #endif
 
@@ -104,8 +104,8 @@ TG_FN void tg_row_inside(float *restrict to, const struct tg_image *im, int plan
 }
 
 /* The same from anywhere, folded at the border; 0 where that says outside. */
-TG_FN void tg_row_load(float *restrict to, const struct tg_image *im, int plane, int x, int y, int n, enum tg_border border,
-                       float scale)
+TG_FN void tg_row_load(float *restrict to, const struct tg_image *im, int plane, int x, int y, int n,
+                       enum tg_border border, float scale)
 {
     y = tg_fold(y, im->h, border);
     if (y < 0) {

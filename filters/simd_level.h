@@ -36,16 +36,18 @@ V_FN vf v_exp2(vf x, int degree, bool deep)
 {
 #if TG_LANES == 16
     vf f = _mm512_reduce_ps(x, _MM_FROUND_TO_NEG_INF);
-    vf p = degree == 3 ? ((0.0780245222F * f + 0.226067171F) * f + 0.695833527F) * f + 0.999925221F
-                       : (((0.0135341679F * f + 0.0520114628F) * f + 0.241442754F) * f + 0.693003836F) * f + 1.00000259F;
+    vf p = degree == 3
+               ? ((0.0780245222F * f + 0.226067171F) * f + 0.695833527F) * f + 0.999925221F
+               : (((0.0135341679F * f + 0.0520114628F) * f + 0.241442754F) * f + 0.693003836F) * f + 1.00000259F;
     if (deep)
         return _mm512_maskz_scalef_ps(_mm512_cmp_ps_mask(x, _mm512_set1_ps(-126.F), _CMP_GT_OQ), p, x);
     return _mm512_scalef_ps(p, x);
 #else
     const vf shift = 12582912.F - (vf){0}; /* 1.5 * 2^23: adding it leaves n in the low bits */
     vf n = x + shift, f = x - (n - shift);
-    vf p = degree == 3 ? ((0.0551716688F * f + 0.242611133F) * f + 0.693260986F) * f + 0.999928073F
-                       : (((0.00957010188F * f + 0.0559178618F) * f + 0.240247448F) * f + 0.693121815F) * f + 0.999999261F;
+    vf p = degree == 3
+               ? ((0.0551716688F * f + 0.242611133F) * f + 0.693260986F) * f + 0.999928073F
+               : (((0.00957010188F * f + 0.0559178618F) * f + 0.240247448F) * f + 0.693121815F) * f + 0.999999261F;
     p = (vf)((vi)p + ((vi)n << 23));
     return deep ? (vf)((vi)p & (x > -126.F)) : p;
 #endif

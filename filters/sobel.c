@@ -6,7 +6,8 @@ static const char *const operators[] = {"sobel", "scharr", "prewitt", NULL};
 static const char *const norms[] = {"l2", "l1", NULL};
 
 static const struct tg_param params[] = {
-    TG_PARAM_CHOICE(struct tg_sobel, op, "Operator", TG_SOBEL_SOBEL, operators, "smoothing across the edge: 1 2 1, 3 10 3 or 1 1 1"),
+    TG_PARAM_CHOICE(struct tg_sobel, op, "Operator", TG_SOBEL_SOBEL, operators,
+                    "smoothing across the edge: 1 2 1, 3 10 3 or 1 1 1"),
     TG_PARAM_CHOICE(struct tg_sobel, norm, "Norm", TG_SOBEL_L2, norms, "Euclid, or the sum of both magnitudes"),
     TG_PARAM_FLOAT(struct tg_sobel, scale, "Scale", 1, 0, 16, "", "multiplies the result"),
     TG_PARAM_BORDER(struct tg_sobel),
@@ -111,8 +112,7 @@ static const struct tg_variant variants[] = {
     {"reference", "the formula, a loop a tap", TG_HOST, reference, NULL, NULL},
     {"simd", "vectors of pixels, tiles in the cache", TG_HOST, simd, NULL, NULL},
     TG_CUDA_ROW("naive", "a thread a pixel, nine loads", TG_CUDA, sobel_cuda_naive, NULL, NULL)
-    TG_CUDA_ROW("tiled", "tile and halo in shared memory", TG_CUDA, sobel_cuda_tiled, NULL, NULL)
-    {.name = NULL},
+        TG_CUDA_ROW("tiled", "tile and halo in shared memory", TG_CUDA, sobel_cuda_tiled, NULL, NULL){.name = NULL},
 };
 
 const struct tg_filter sobel_filter = {

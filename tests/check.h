@@ -36,20 +36,23 @@ void tg_random_seed(uint64_t seed);
 /* A fresh folder under $TMPDIR for this program's files, removed at its end. */
 const char *tg_test_dir(void);
 
-#define CHECK(cond)             tg_check(cond, __FILE__, __LINE__, #cond)
-#define CHECK_INT(got, want)    tg_check_int(got, want, __FILE__, __LINE__, #got)
+#define CHECK(cond)                      tg_check(cond, __FILE__, __LINE__, #cond)
+#define CHECK_INT(got, want)             tg_check_int(got, want, __FILE__, __LINE__, #got)
 #define CHECK_NEAR(got, want, tolerance) tg_check_near(got, want, tolerance, __FILE__, __LINE__, #got)
-#define CHECK_STR(got, want)    tg_check_str(got, want, __FILE__, __LINE__, #got)
-#define CHECK_HAS(got, want)    tg_check_has(got, want, __FILE__, __LINE__, #got)
+#define CHECK_STR(got, want)             tg_check_str(got, want, __FILE__, __LINE__, #got)
+#define CHECK_HAS(got, want)             tg_check_has(got, want, __FILE__, __LINE__, #got)
 
 #define TEST(name) static void test_##name(void)
 
-#define TESTS(...)                                                                                                     \
-    static const struct tg_test all_tests[] = {__VA_ARGS__};                                                           \
-    int main(int argc, char **argv)                                                                                    \
-    {                                                                                                                  \
-        return tg_test_main(argc, argv, all_tests, (int)(sizeof all_tests / sizeof all_tests[0]));                     \
+#define TESTS(...)                                                                                 \
+    static const struct tg_test all_tests[] = {__VA_ARGS__};                                       \
+    int main(int argc, char **argv)                                                                \
+    {                                                                                              \
+        return tg_test_main(argc, argv, all_tests, (int)(sizeof all_tests / sizeof all_tests[0])); \
     }
-#define T(name) {#name, test_##name}
+#define T(name)            \
+    {                      \
+#name, test_##name \
+    }
 
 #endif

@@ -91,10 +91,10 @@ static void write_jpeg(const char *name, int w, int h)
 /* D14: a size that is only declared is refused before anything is taken for it. */
 TEST(bomb)
 {
-    static const unsigned char png[] = {0x89, 'P',  'N',  'G',  '\r', '\n', 0x1a, '\n', 0,    0,    0,   13,
-                                        'I',  'H',  'D',  'R',  0,    0,    0xff, 0xff, 0,    0,    0xff, 0xff,
-                                        8,    2,    0,    0,    0,    0x7b, 0x75, 0x3a, 0x36, 0,    0,   0,
-                                        4,    'I',  'D',  'A',  'T',  1,    2,    3,    4,    0,    0,   0, 0};
+    static const unsigned char png[] = {0x89, 'P', 'N', 'G',  '\r', '\n', 0x1a, '\n', 0, 0,    0,    13,  'I',
+                                        'H',  'D', 'R', 0,    0,    0xff, 0xff, 0,    0, 0xff, 0xff, 8,   2,
+                                        0,    0,   0,   0x7b, 0x75, 0x3a, 0x36, 0,    0, 0,    4,    'I', 'D',
+                                        'A',  'T', 1,   2,    3,    4,    0,    0,    0, 0};
     char *in = path("bomb.png"), *out = path("bomb-out.png");
     FILE *f = fopen(in, "wb");
     fwrite(png, 1, sizeof png, f);
@@ -118,7 +118,8 @@ TEST(photograph)
     const int w = 6000, h = 4000;
     char *in = path("photo.jpg"), *out = path("photo-out.jpg");
     write_jpeg(in, w, h);
-    struct outcome o = run((char *[]){TG_PROGRAM, "apply", in, "-f", "gaussian=1,invert", "-o", out, "--device", "cpu", NULL});
+    struct outcome o = run(
+        (char *[]){TG_PROGRAM, "apply", in, "-f", "gaussian=1,invert", "-o", out, "--device", "cpu", NULL});
     CHECK_INT(o.code, 0);
     printf("peak %ld MB for %d MB uncompressed\n", o.peak_kb >> 10, w * h * 3 >> 20);
     CHECK(o.peak_kb < 4L * w * h * 3 / 1024);
@@ -149,8 +150,10 @@ TEST(batch)
         snprintf(name, sizeof name, "%s/%04d.jpg", many, i);
         CHECK_INT(symlink(target, name), 0);
     }
-    struct outcome a = run((char *[]){TG_PROGRAM, "apply", few, "-f", "invert", "-o", path("few-out"), "-q", "--device", "cpu", NULL});
-    struct outcome b = run((char *[]){TG_PROGRAM, "apply", many, "-f", "invert", "-o", path("many-out"), "-q", "--device", "cpu", NULL});
+    struct outcome a = run(
+        (char *[]){TG_PROGRAM, "apply", few, "-f", "invert", "-o", path("few-out"), "-q", "--device", "cpu", NULL});
+    struct outcome b = run(
+        (char *[]){TG_PROGRAM, "apply", many, "-f", "invert", "-o", path("many-out"), "-q", "--device", "cpu", NULL});
     CHECK_INT(a.code, 1);
     CHECK_INT(b.code, 1);
     printf("peak %ld KB after 50, %ld KB after 2000\n", a.peak_kb, b.peak_kb);

@@ -119,7 +119,7 @@ static int set(const struct tg_filter *f, const struct tg_param *r, void *params
     return tg_param_set(f, r, params, r->type == TG_CHOICE ? r->choices[(int)v] : text);
 }
 
-/* A kernel of w x h whole numbers with an odd sum: no average of 8-bit samples then lies half-way between two levels. */
+/* A kernel of w x h whole numbers with an odd sum: no average of 8-bit samples then lies half-way between levels. */
 static int set_kernel(const struct tg_filter *f, const struct tg_param *r, void *params, int w, int h, int lo, int hi,
                       struct rng *rng)
 {
@@ -139,7 +139,7 @@ static int set_kernel(const struct tg_filter *f, const struct tg_param *r, void 
     return err;
 }
 
-/* The i-th of row_values: the smallest and the largest, each choice, each kernel and one as large as an awkward radius. */
+/* The i-th of row_values: the smallest and the largest, each choice, each kernel and one of awkward size. */
 static int set_row(const struct tg_filter *f, const struct tg_param *r, void *params, int i, struct rng *rng)
 {
     const int built_in = built_in_kernels();
@@ -224,7 +224,7 @@ enum { SIZES = sizeof sizes / sizeof sizes[0], SMALL = 64 };
 static const char *const patterns[] = {"random", "constant", "impulse", "checkerboard", "ramp", "soft", "wild"};
 enum { RANDOM, CONSTANT, IMPULSE, CHECKERBOARD, RAMP, SOFT, WILD, PATTERNS };
 
-/* 10 and 200 rather than 0 and 255: the mean of any number of them is no half. wild: values outside 0..1, NaN and Inf. */
+/* 10 and 200 rather than 0 and 255: their mean is no half. wild: also values outside 0..1, NaN and Inf. */
 static float sample(int pattern, const struct tg_image *im, int c, int x, int y, struct rng *r)
 {
     switch (pattern) {

@@ -89,7 +89,7 @@ static void list_params(const struct tg_filter *f)
 
 static void list_variants(const struct tg_filter *f)
 {
-    int w = 0;
+    int w = 12;
     for (const struct tg_variant *v = f->variants; v->name; v++)
         w = longer(w, v->name);
     printf("\nvariants, plainest first\n");

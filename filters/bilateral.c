@@ -94,16 +94,20 @@ static int reference(const struct tg_job *job)
     return 0;
 }
 
+/* clang-format off */
 static const struct tg_variant variants[] = {
     {"reference", "the formula, a loop a tap", TG_HOST, reference, NULL, NULL},
     {"simd", "vectors of pixels, no division and no call in the loop", TG_HOST, bilateral_simd, NULL,
      bilateral_simd_scratch},
-    TG_CUDA_ROW("naive", "a thread a pixel: bounds test and branches on every tap", TG_CUDA, bilateral_cuda_naive, NULL,
-                NULL) TG_CUDA_ROW("tiled", "tile and halo in shared memory", TG_CUDA, bilateral_cuda_tiled,
-                                  bilateral_cuda_tiled_fits, NULL)
-        TG_CUDA_ROW("paired", "each weight used from both ends: a warp marches down a strip", TG_CUDA,
-                    bilateral_cuda_paired, bilateral_cuda_paired_fits, NULL){.name = NULL},
+    TG_CUDA_ROW("naive", "a thread a pixel: bounds test and branches on every tap", TG_CUDA, bilateral_cuda_naive,
+                NULL, NULL)
+    TG_CUDA_ROW("tiled", "tile and halo in shared memory", TG_CUDA, bilateral_cuda_tiled, bilateral_cuda_tiled_fits,
+                NULL)
+    TG_CUDA_ROW("paired", "each weight used from both ends: a warp marches down a strip", TG_CUDA,
+                bilateral_cuda_paired, bilateral_cuda_paired_fits, NULL)
+    {.name = NULL},
 };
+/* clang-format on */
 
 const struct tg_filter bilateral_filter = {
     .name = "bilateral",

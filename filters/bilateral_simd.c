@@ -3,30 +3,30 @@
 #include "sample.h"
 #include "simd.h"
 
-/* HALF: half the taps of the largest window whose weights are used twice. */
-enum { TILE_W = 128, TILE_H = 32, SHARED_RADIUS = 5, HALF = (SHARED_RADIUS * 2 + 1) * (SHARED_RADIUS * 2 + 1) / 2 };
+enum { TILE_W = 128, TILE_H = 32 };
+
+/* Relative to its pixel; space is the exponent of its weight's part for distance in the plane. */
+struct tap {
+    int32_t offset; /* floats */
+    float space;
+};
 
 /* What all tiles share. Samples are scaled so that a weight is 2^(space - distance^2). */
 struct plan {
     const struct tg_job *job;
-    int radius, reach[TG_BILATERAL_RADIUS + 1]; /* taps of row dy: -reach[|dy|] .. reach[|dy|] */
-    float *space;                               /* of tap (dx, |dy|) at space[|dy| * (2 radius + 1) + radius + dx] */
+    int radius, distance, n_taps;
+    struct tap *taps;
     float scale, unscale;
-    bool deep;  /* a weight may lie under the smallest float */
-    int margin; /* columns on either side of a tile's */
-    /* Taps with dy > 0, or dy = 0 and dx > 0, by rising dy; from first[dy] on those of at least dy. */
-    int half, first[SHARED_RADIUS + 2], half_dx[HALF], half_dy[HALF];
-    float half_space[HALF];
+    bool deep; /* a weight may lie under the smallest float */
 };
 
 /* A thread's memory. */
 struct tile {
     int w, h;
     ptrdiff_t stride;
-    float *u[TG_MAX_PLANES], *luma; /* taps, scaled; rows -radius .. h + radius */
-    float *alpha;                   /* and what they weigh */
+    float *u[TG_MAX_PLANES], *luma; /* scaled samples, from row and column -radius on */
+    float *alpha;                   /* what they weigh */
     float *sum[TG_MAX_PLANES], *weight, *whole; /* h rows of TILE_W; whole: 1, or 0 where the pixel is not finite */
-    float *shared;                  /* weights of the half taps of radius + 1 rows */
 };
 
 static int group_size(const struct tg_job *job)
@@ -35,71 +35,54 @@ static int group_size(const struct tg_job *job)
     return p->distance == TG_BILATERAL_SEPARATE ? 1 : tg_image_colors(&job->src);
 }
 
-static bool shares(int radius)
+static size_t taps_bytes(int radius)
 {
-    return radius <= SHARED_RADIUS;
-}
-
-static size_t space_floats(int radius)
-{
-    return tg_round_up((size_t)(radius + 1) * (size_t)(2 * radius + 1), 64);
+    size_t side = 2 * (size_t)radius + 1;
+    return tg_round_up(side * side * sizeof(struct tap), 256);
 }
 
 static size_t tile_floats(const struct tg_job *job, int radius, struct tile *t, float *base)
 {
-    const int margin = (int)tg_round_up((size_t)radius, 16) * (shares(radius) ? 2 : 1), group = group_size(job);
+    const int margin = (int)tg_round_up((size_t)radius, 16), group = group_size(job);
     t->stride = TILE_W + 2 * margin + 16;
-    size_t taps = (size_t)t->stride * (size_t)(TILE_H + 2 * radius), out = TILE_W * TILE_H;
+    size_t plane = (size_t)t->stride * (size_t)(TILE_H + 2 * radius), out = TILE_W * TILE_H;
     float *at = base;
-    for (int c = 0; c < group; c++, at += taps)
-        t->u[c] = at + (ptrdiff_t)radius * t->stride + margin;
-    t->luma = at + (ptrdiff_t)radius * t->stride + margin;
-    at += group >= 3 ? taps : 0;
-    t->alpha = at + (ptrdiff_t)radius * t->stride + margin;
-    at += taps;
-    for (int c = 0; c < group; c++, at += out)
-        t->sum[c] = at;
-    t->weight = at;
-    t->whole = at + out;
-    t->shared = at + 2 * out;
-    return (size_t)(at - base) + 2 * out + (shares(radius) ? (size_t)t->stride * HALF * (size_t)(radius + 1) : 0);
+    for (int c = 0; c < group + 2; c++, at += plane)
+        *(c < group ? &t->u[c] : c == group ? &t->luma : &t->alpha) = at + radius * t->stride + margin;
+    for (int c = 0; c < group + 2; c++, at += out)
+        *(c < group ? &t->sum[c] : c == group ? &t->weight : &t->whole) = at;
+    return (size_t)(group + 2) * (plane + out);
 }
 
 size_t bilateral_simd_scratch(const struct tg_job *job)
 {
     struct tile t;
     int radius = tg_bilateral_radius(job->params);
-    return sizeof(float) * (space_floats(radius) + (size_t)tg_threads() * tile_floats(job, radius, &t, NULL));
+    return taps_bytes(radius) + sizeof(float) * (size_t)tg_threads() * tile_floats(job, radius, &t, NULL);
 }
 
-static void make_plan(struct plan *plan, const struct tg_job *job)
+static void make_plan(struct plan *plan, const struct tg_job *job, ptrdiff_t stride)
 {
     const struct tg_bilateral *p = job->params;
     const int r = tg_bilateral_radius(p);
     const double log2e = 1.4426950408889634, ss = (double)p->sigma_space, full = (double)tg_depth_full(job->src.depth);
-    *plan = (struct plan){.job = job, .radius = r, .space = job->scratch};
+    *plan = (struct plan){.job = job, .radius = r, .distance = p->distance, .taps = job->scratch};
+    if (p->distance == TG_BILATERAL_LUMA && group_size(job) < 3)
+        plan->distance = TG_BILATERAL_L1;
     double least = 0;
-    for (int dy = 0; dy <= r; dy++) {
-        int n = p->window == TG_BILATERAL_DISC ? (int)sqrt((double)(r * r - dy * dy)) : r;
-        plan->reach[dy] = n;
-        for (int dx = -n; dx <= n; dx++) {
+    for (int dy = -r; dy <= r; dy++)
+        for (int dx = -r; dx <= r; dx++) {
+            if (p->window == TG_BILATERAL_DISC && dx * dx + dy * dy > r * r)
+                continue;
             double e = fmax(-1e9, -(dx * dx + dy * dy) * 0.5 * log2e / (ss * ss));
-            plan->space[dy * (2 * r + 1) + r + dx] = (float)e;
             least = fmin(least, e);
+            plan->taps[plan->n_taps++] = (struct tap){(int32_t)(dy * stride + dx), (float)e};
         }
-        for (int dx = dy ? -n : 1; shares(r) && dx <= n; dx++) {
-            plan->half_dx[plan->half] = dx;
-            plan->half_dy[plan->half] = dy;
-            plan->half_space[plan->half++] = plan->space[dy * (2 * r + 1) + r + dx];
-        }
-        if (shares(r))
-            plan->first[dy + 1] = plan->half;
-    }
     /* Beyond 1e9 any two values that differ are unlike. */
     double scale = fmin(sqrt(0.5 * log2e) / (double)p->sigma_range, 1e9);
+    double far = scale * (plan->distance == TG_BILATERAL_L1 ? group_size(job) : plan->distance == TG_BILATERAL_L2 ? 2 : 1);
     plan->scale = (float)(scale / full);
     plan->unscale = (float)(full / scale);
-    double far = scale * (p->distance == TG_BILATERAL_L1 ? group_size(job) : 1);
     plan->deep = job->src.depth == TG_F32 || least - far * far < -126;
 }
 
@@ -121,160 +104,103 @@ int bilateral_simd(const struct tg_job *job)
     const struct tg_image *src = &job->src;
     if (p->sigma_space <= 0.F || p->sigma_range <= 0.F)
         return copy(job);
-    struct plan plan;
-    make_plan(&plan, job);
     const int group = group_size(job), colors = tg_image_colors(src);
-    float *tiles = plan.space + space_floats(plan.radius);
+    struct plan plan;
+    struct tile first;
+    const size_t floats = tile_floats(job, tg_bilateral_radius(p), &first, NULL);
+    make_plan(&plan, job, first.stride);
+    float *tiles = (float *)((char *)job->scratch + taps_bytes(plan.radius));
     void (*tile)(const struct plan *, struct tile *, int, int, int, int) = TG_PICK(tile);
 #pragma omp parallel for collapse(3) schedule(dynamic)
     for (int y = 0; y < src->h; y += TILE_H)
         for (int x = 0; x < src->w; x += TILE_W)
             for (int c = 0; c < colors; c += group) {
                 struct tile t;
-                size_t floats = tile_floats(job, plan.radius, &t, NULL);
                 tile_floats(job, plan.radius, &t, tiles + (size_t)tg_thread() * floats);
                 tile(&plan, &t, c, group, x, y);
             }
-    for (int y = 0; src->has_alpha && y < src->h; y++)
+#pragma omp parallel for
+    for (int y = 0; y < (src->has_alpha ? src->h : 0); y++)
         tg_copy_plane(src, &job->dst, src->planes - 1, y);
     return 0;
 }
 
 #else
 
-/* A tap's weight: exponent of the space part less the square of the distance. v gets the tap's values. */
-V_FN vf TG_LEVEL(weigh)(const struct tile *t, ptrdiff_t at, const vf *own, vf own_luma, vf *v, vf exponent, int n, int distance,
-                        int degree, bool deep)
+/* A vector of pixels: scaled samples, and luma where that is the distance. */
+struct TG_LEVEL(pixels) {
+    vf v[TG_MAX_PLANES], luma;
+};
+
+V_FN void TG_LEVEL(read)(struct TG_LEVEL(pixels) *p, const struct tile *t, ptrdiff_t at, int n, int distance)
 {
     for (int c = 0; c < n; c++)
-        v[c] = v_load(t->u[c] + at);
+        p->v[c] = v_load(t->u[c] + at);
+    p->luma = distance == TG_BILATERAL_LUMA ? v_load(t->luma + at) : (vf){0};
+}
+
+/* A tap's weight, from the exponent of its space part. */
+V_FN vf TG_LEVEL(weigh)(const struct TG_LEVEL(pixels) *p, const struct TG_LEVEL(pixels) *q, float space, int n, int distance,
+                        int degree, bool deep)
+{
+    vf exponent = space - (vf){0};
     if (n == 1 || distance == TG_BILATERAL_L2) {
         for (int c = 0; c < n; c++)
-            exponent -= (v[c] - own[c]) * (v[c] - own[c]);
+            exponent -= (q->v[c] - p->v[c]) * (q->v[c] - p->v[c]);
     } else {
-        vf d = {0};
-        if (distance == TG_BILATERAL_LUMA)
-            d = v_load(t->luma + at) - own_luma;
-        else
-            for (int c = 0; c < n; c++)
-                d += v_abs(v[c] - own[c]);
+        vf d = distance == TG_BILATERAL_LUMA ? q->luma - p->luma : v_abs(q->v[0] - p->v[0]);
+        for (int c = 1; distance == TG_BILATERAL_L1 && c < n; c++)
+            d += v_abs(q->v[c] - p->v[c]);
         exponent -= d * d;
     }
     return v_exp2(exponent, degree, deep);
 }
 
-/* Every pixel by itself. */
-V_FN void TG_LEVEL(direct)(const struct plan *plan, const struct tile *t, int n, int distance, int degree, bool deep,
-                           bool weighed)
+/* Sums over the taps of all pixels of a tile. */
+V_FN void TG_LEVEL(sums)(const struct plan *plan, const struct tile *tile, int n, int distance, int degree, bool deep,
+                         bool weighed)
 {
-    const int r = plan->radius;
-    for (int x = 0; x < t->w; x += TG_LANES)
-        for (int y = 0; y < t->h; y++) {
-            const ptrdiff_t at = (ptrdiff_t)y * t->stride + x;
-            vf own[TG_MAX_PLANES], v[TG_MAX_PLANES], sum[TG_MAX_PLANES], weights = {0}, luma = {0}, whole = {0};
-            for (int c = 0; c < n; c++) {
-                own[c] = v_load(t->u[c] + at);
+    const struct tile t = *tile;
+    const struct tap *const taps = plan->taps;
+    const int n_taps = plan->n_taps;
+    for (int x = 0; x < t.w; x += TG_LANES)
+        for (int y = 0; y < t.h; y++) {
+            const ptrdiff_t at = (ptrdiff_t)y * t.stride + x, out = (ptrdiff_t)y * TILE_W + x;
+            struct TG_LEVEL(pixels) own, q;
+            vf sum[TG_MAX_PLANES], weights = {0}, whole = weighed ? v_load(t.whole + out) : (vf){0};
+            TG_LEVEL(read)(&own, &t, at, n, distance);
+            for (int c = 0; c < n; c++)
                 sum[c] = (vf){0};
-            }
-            if (distance == TG_BILATERAL_LUMA)
-                luma = v_load(t->luma + at);
-            if (weighed)
-                whole = v_load(t->whole + y * TILE_W + x);
-            for (int dy = -r; dy <= r; dy++) {
-                const int row = dy < 0 ? -dy : dy, reach = plan->reach[row];
-                const float *space = plan->space + row * (2 * r + 1) + r;
-                for (int dx = -reach; dx <= reach; dx++) {
-                    const ptrdiff_t tap = at + dy * t->stride + dx;
-                    vf exponent = space[dx] - (vf){0}, w;
-                    w = TG_LEVEL(weigh)(t, tap, own, luma, v, exponent, n, distance, degree, deep);
-                    if (weighed) {
-                        vf far = v_exp2(exponent, degree, deep);
-                        w = (w * whole + far * (1.F - whole)) * v_load(t->alpha + tap);
-                    }
-                    weights += w;
-                    for (int c = 0; c < n; c++)
-                        sum[c] += w * v[c];
+            for (int k = 0; k < n_taps; k++) {
+                const ptrdiff_t tap = at + taps[k].offset;
+                TG_LEVEL(read)(&q, &t, tap, n, distance);
+                vf w = TG_LEVEL(weigh)(&own, &q, taps[k].space, n, distance, degree, deep);
+                if (weighed) {
+                    vf lost = v_exp2(taps[k].space - (vf){0}, degree, deep);
+                    w = (w * whole + lost * (1.F - whole)) * v_load(t.alpha + tap);
                 }
+                weights += w;
+                for (int c = 0; c < n; c++)
+                    sum[c] += w * q.v[c];
             }
-            v_store(t->weight + y * TILE_W + x, weights);
+            v_store(t.weight + out, weights);
             for (int c = 0; c < n; c++)
-                v_store(t->sum[c] + y * TILE_W + x, sum[c]);
+                v_store(t.sum[c] + out, sum[c]);
         }
 }
 
-/* w(p,q) = w(q,p): a pixel computes the weights of the taps after it, and takes the others from where they were computed. */
-V_FN void TG_LEVEL(shared)(const struct plan *plan, const struct tile *t, int n, int distance, int degree, bool deep)
-{
-    const int r = plan->radius, ring = r + 1;
-    const int border = (r + TG_LANES - 1) / TG_LANES * TG_LANES;
-    ptrdiff_t offset[HALF];
-    for (int k = 0; k < plan->half; k++)
-        offset[k] = plan->half_dy[k] * t->stride + plan->half_dx[k];
-    for (int y = -r; y < t->h; y++) {
-        float *row = t->shared + (ptrdiff_t)((y + r) % ring) * HALF * t->stride + border;
-        const int first = y < 0 ? plan->first[-y] : 0;
-        for (int x = -border; x < t->w + r; x += TG_LANES) {
-            const ptrdiff_t at = (ptrdiff_t)y * t->stride + x;
-            vf own[TG_MAX_PLANES], v[TG_MAX_PLANES], sum[TG_MAX_PLANES], weights = 1.F - (vf){0}, luma = {0};
-            for (int c = 0; c < n; c++)
-                sum[c] = own[c] = v_load(t->u[c] + at);
-            if (distance == TG_BILATERAL_LUMA)
-                luma = v_load(t->luma + at);
-            for (int k = first; k < plan->half; k++) {
-                vf exponent = plan->half_space[k] - (vf){0}, w;
-                w = TG_LEVEL(weigh)(t, at + offset[k], own, luma, v, exponent, n, distance, degree, deep);
-                v_store(row + k * t->stride + x, w);
-                weights += w;
-                for (int c = 0; c < n; c++)
-                    sum[c] += w * v[c];
-            }
-            if (y < 0 || x < 0 || x >= t->w)
-                continue;
-            v_store(t->weight + y * TILE_W + x, weights);
-            for (int c = 0; c < n; c++)
-                v_store(t->sum[c] + y * TILE_W + x, sum[c]);
-        }
-        if (y < 0)
-            continue;
-        const float *rows[SHARED_RADIUS + 1];
-        for (int dy = 0; dy <= r; dy++)
-            rows[dy] = t->shared + (ptrdiff_t)((y + r - dy) % ring) * HALF * t->stride + border;
-        for (int x = 0; x < t->w; x += TG_LANES) {
-            const ptrdiff_t at = (ptrdiff_t)y * t->stride + x;
-            vf sum[TG_MAX_PLANES], weights = v_load(t->weight + y * TILE_W + x);
-            for (int c = 0; c < n; c++)
-                sum[c] = v_load(t->sum[c] + y * TILE_W + x);
-            for (int k = 0; k < plan->half; k++) {
-                vf w = v_load(rows[plan->half_dy[k]] + k * t->stride + x - plan->half_dx[k]);
-                weights += w;
-                for (int c = 0; c < n; c++)
-                    sum[c] += w * v_load(t->u[c] + at - offset[k]);
-            }
-            v_store(t->weight + y * TILE_W + x, weights);
-            for (int c = 0; c < n; c++)
-                v_store(t->sum[c] + y * TILE_W + x, sum[c]);
-        }
-    }
-}
-
-/* The tile's sums, by the way that fits; every call is a copy of its own for constant arguments. */
-V_FN void TG_LEVEL(sums)(const struct plan *plan, const struct tile *t, int n, int distance, bool weighed)
+/* Every call is a copy of its own for constant arguments. */
+V_FN void TG_LEVEL(filter)(const struct plan *plan, const struct tile *t, int n, int distance, bool weighed)
 {
     const bool coarse = plan->job->src.depth == TG_U8;
     if (weighed)
-        TG_LEVEL(direct)(plan, t, n, distance, 4, true, true);
-    else if (shares(plan->radius) && coarse && !plan->deep)
-        TG_LEVEL(shared)(plan, t, n, distance, 3, false);
-    else if (shares(plan->radius) && coarse)
-        TG_LEVEL(shared)(plan, t, n, distance, 3, true);
-    else if (shares(plan->radius))
-        TG_LEVEL(shared)(plan, t, n, distance, 4, true);
+        TG_LEVEL(sums)(plan, t, n, distance, 4, true, true);
     else if (coarse && !plan->deep)
-        TG_LEVEL(direct)(plan, t, n, distance, 3, false, false);
+        TG_LEVEL(sums)(plan, t, n, distance, 3, false, false);
     else if (coarse)
-        TG_LEVEL(direct)(plan, t, n, distance, 3, true, false);
+        TG_LEVEL(sums)(plan, t, n, distance, 3, true, false);
     else
-        TG_LEVEL(direct)(plan, t, n, distance, 4, true, false);
+        TG_LEVEL(sums)(plan, t, n, distance, 4, true, false);
 }
 
 /* Loads the taps of n planes; true where they all weigh 1. */
@@ -293,7 +219,7 @@ static bool TG_LEVEL(load)(const struct plan *plan, const struct tile *t, int fi
             for (int x = 0; c && (src->has_alpha || src->depth == TG_F32) && x < w; x++)
                 alpha[x] = a[x] < alpha[x] ? a[x] : alpha[x];
         }
-        if (n >= 3 && p->distance == TG_BILATERAL_LUMA)
+        if (plan->distance == TG_BILATERAL_LUMA)
             for (int x = -r; x < t->w + r; x++) {
                 ptrdiff_t at = y * t->stride + x;
                 t->luma[at] = tg_luma(t->u[0][at], t->u[1][at], t->u[2][at]);
@@ -314,21 +240,20 @@ static bool TG_LEVEL(load)(const struct plan *plan, const struct tile *t, int fi
 
 static void TG_LEVEL(tile)(const struct plan *plan, struct tile *t, int first, int n, int x0, int y0)
 {
-    const struct tg_bilateral *p = plan->job->params;
     const struct tg_image *src = &plan->job->src;
     t->w = tg_min(TILE_W, src->w - x0);
     t->h = tg_min(TILE_H, src->h - y0);
     const bool weighed = !TG_LEVEL(load)(plan, t, first, n, x0, y0);
     if (n == 1)
-        TG_LEVEL(sums)(plan, t, 1, TG_BILATERAL_L2, weighed);
-    else if (n == 3 && p->distance == TG_BILATERAL_L1)
-        TG_LEVEL(sums)(plan, t, 3, TG_BILATERAL_L1, weighed);
-    else if (n == 3 && p->distance == TG_BILATERAL_L2)
-        TG_LEVEL(sums)(plan, t, 3, TG_BILATERAL_L2, weighed);
+        TG_LEVEL(filter)(plan, t, 1, TG_BILATERAL_L2, weighed);
+    else if (n == 3 && plan->distance == TG_BILATERAL_L1)
+        TG_LEVEL(filter)(plan, t, 3, TG_BILATERAL_L1, weighed);
+    else if (n == 3 && plan->distance == TG_BILATERAL_L2)
+        TG_LEVEL(filter)(plan, t, 3, TG_BILATERAL_L2, weighed);
     else if (n == 3)
-        TG_LEVEL(sums)(plan, t, 3, TG_BILATERAL_LUMA, weighed);
+        TG_LEVEL(filter)(plan, t, 3, TG_BILATERAL_LUMA, weighed);
     else
-        TG_LEVEL(sums)(plan, t, n, n < 3 && p->distance == TG_BILATERAL_LUMA ? TG_BILATERAL_L1 : p->distance, weighed);
+        TG_LEVEL(filter)(plan, t, n, plan->distance, weighed);
     for (int c = 0; c < n; c++)
         for (int y = 0; y < t->h; y++) {
             float *sum = t->sum[c] + y * TILE_W, *weight = t->weight + y * TILE_W, own[TILE_W];

@@ -83,15 +83,18 @@ static int reference(const struct tg_job *job)
     return 0;
 }
 
+/* clang-format off */
 static const struct tg_variant variants[] = {
     {"reference", "the formula, a loop a tap", TG_HOST, reference, NULL, NULL},
     {"simd", "blocks of pixels in registers share taps and weights", TG_HOST, convolve_simd, NULL,
      convolve_simd_scratch},
     TG_CUDA_ROW("naive", "a thread a pixel: bounds test on every tap, weights from global memory", TG_CUDA,
                 convolve_cuda_naive, NULL, convolve_cuda_scratch)
-        TG_CUDA_ROW("tiled", "tile and halo in shared memory", TG_CUDA, convolve_cuda_tiled, convolve_cuda_tiled_fits,
-                    convolve_cuda_scratch){.name = NULL},
+    TG_CUDA_ROW("tiled", "tile and halo in shared memory", TG_CUDA, convolve_cuda_tiled, convolve_cuda_tiled_fits,
+                convolve_cuda_scratch)
+    {.name = NULL},
 };
+/* clang-format on */
 
 const struct tg_filter convolve_filter = {
     .name = "convolve",

@@ -80,15 +80,18 @@ static int reference(const struct tg_job *job)
     return 0;
 }
 
+/* clang-format off */
 static const struct tg_variant variants[] = {
     {"reference", "the formula, rows then columns, a loop a tap", TG_HOST, reference, NULL, reference_scratch},
     {"simd", "both passes of a tile in the cache, vectors of pixels", TG_HOST, gaussian_simd, NULL,
      gaussian_simd_scratch},
     TG_CUDA_ROW("naive", "two passes through a float plane, a thread a pixel", TG_CUDA, gaussian_cuda_naive, NULL,
                 gaussian_cuda_naive_scratch)
-        TG_CUDA_ROW("tiled", "tile and halo in shared memory", TG_CUDA, gaussian_cuda_tiled, gaussian_cuda_tiled_fits,
-                    gaussian_cuda_tiled_scratch){.name = NULL},
+    TG_CUDA_ROW("tiled", "tile and halo in shared memory", TG_CUDA, gaussian_cuda_tiled, gaussian_cuda_tiled_fits,
+                gaussian_cuda_tiled_scratch)
+    {.name = NULL},
 };
+/* clang-format on */
 
 const struct tg_filter gaussian_filter = {
     .name = "gaussian",

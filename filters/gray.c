@@ -59,12 +59,15 @@ static int simd(const struct tg_job *job)
     return 0;
 }
 
+/* clang-format off */
 static const struct tg_variant variants[] = {
     {"reference", "the formula", TG_HOST, reference, NULL, NULL},
     {"simd", "vectors of samples, as wide as the CPU has", TG_HOST, simd, NULL, NULL},
     TG_CUDA_ROW("naive", "a thread a pixel", TG_CUDA, gray_cuda_naive, NULL, NULL)
-        TG_CUDA_ROW("wide", "16-byte loads and stores", TG_CUDA, gray_cuda_wide, NULL, NULL){.name = NULL},
+    TG_CUDA_ROW("wide", "16-byte loads and stores", TG_CUDA, gray_cuda_wide, NULL, NULL)
+    {.name = NULL},
 };
+/* clang-format on */
 
 const struct tg_filter gray_filter = {
     .name = "gray",

@@ -66,12 +66,15 @@ static int simd(const struct tg_job *job)
     return 0;
 }
 
+/* clang-format off */
 static const struct tg_variant variants[] = {
     {"reference", "the formula", TG_HOST, reference, NULL, NULL},
     {"simd", "vectors of samples, as wide as the CPU has", TG_HOST, simd, NULL, NULL},
     TG_CUDA_ROW("naive", "a thread a sample", TG_CUDA, invert_cuda_naive, NULL, NULL)
-        TG_CUDA_ROW("wide", "16-byte loads and stores", TG_CUDA, invert_cuda_wide, NULL, NULL){.name = NULL},
+    TG_CUDA_ROW("wide", "16-byte loads and stores", TG_CUDA, invert_cuda_wide, NULL, NULL)
+    {.name = NULL},
 };
+/* clang-format on */
 
 const struct tg_filter invert_filter = {
     .name = "invert",

@@ -108,12 +108,15 @@ static int simd(const struct tg_job *job)
     return 0;
 }
 
+/* clang-format off */
 static const struct tg_variant variants[] = {
     {"reference", "the formula, a loop a tap", TG_HOST, reference, NULL, NULL},
     {"simd", "vectors of pixels, tiles in the cache", TG_HOST, simd, NULL, NULL},
     TG_CUDA_ROW("naive", "a thread a pixel, nine loads", TG_CUDA, sobel_cuda_naive, NULL, NULL)
-        TG_CUDA_ROW("tiled", "tile and halo in shared memory", TG_CUDA, sobel_cuda_tiled, NULL, NULL){.name = NULL},
+    TG_CUDA_ROW("tiled", "tile and halo in shared memory", TG_CUDA, sobel_cuda_tiled, NULL, NULL)
+    {.name = NULL},
 };
+/* clang-format on */
 
 const struct tg_filter sobel_filter = {
     .name = "sobel",

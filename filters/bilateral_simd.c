@@ -24,8 +24,8 @@ struct plan {
 struct tile {
     int w, h;
     ptrdiff_t stride;
-    float *u[TG_MAX_PLANES], *luma; /* scaled samples, from row and column -radius on */
-    float *alpha;                   /* what they weigh */
+    float *u[TG_MAX_PLANES], *luma;             /* scaled samples, from row and column -radius on */
+    float *alpha;                               /* what they weigh */
     float *sum[TG_MAX_PLANES], *weight, *whole; /* h rows of TILE_W; whole: 1, or 0 where the pixel is not finite */
 };
 
@@ -80,7 +80,9 @@ static void make_plan(struct plan *plan, const struct tg_job *job, ptrdiff_t str
         }
     /* Beyond 1e9 any two values that differ are unlike. */
     double scale = fmin(sqrt(0.5 * log2e) / (double)p->sigma_range, 1e9);
-    double far = scale * (plan->distance == TG_BILATERAL_L1 ? group_size(job) : plan->distance == TG_BILATERAL_L2 ? 2 : 1);
+    double far = scale * (plan->distance == TG_BILATERAL_L1   ? group_size(job)
+                          : plan->distance == TG_BILATERAL_L2 ? 2
+                                                              : 1);
     plan->scale = (float)(scale / full);
     plan->unscale = (float)(full / scale);
     plan->deep = job->src.depth == TG_F32 || least - far * far < -126;
@@ -132,7 +134,7 @@ struct TG_LEVEL(pixels) {
     vf v[TG_MAX_PLANES], luma;
 };
 
-V_FN void TG_LEVEL(read)(struct TG_LEVEL(pixels) *p, const struct tile *t, ptrdiff_t at, int n, int distance)
+V_FN void TG_LEVEL(read)(struct TG_LEVEL(pixels) * p, const struct tile *t, ptrdiff_t at, int n, int distance)
 {
     for (int c = 0; c < n; c++)
         p->v[c] = v_load(t->u[c] + at);
@@ -140,8 +142,8 @@ V_FN void TG_LEVEL(read)(struct TG_LEVEL(pixels) *p, const struct tile *t, ptrdi
 }
 
 /* A tap's weight, from the exponent of its space part. */
-V_FN vf TG_LEVEL(weigh)(const struct TG_LEVEL(pixels) *p, const struct TG_LEVEL(pixels) *q, float space, int n, int distance,
-                        int degree, bool deep)
+V_FN vf TG_LEVEL(weigh)(const struct TG_LEVEL(pixels) * p, const struct TG_LEVEL(pixels) * q, float space, int n,
+                        int distance, int degree, bool deep)
 {
     vf exponent = space - (vf){0};
     if (n == 1 || distance == TG_BILATERAL_L2) {

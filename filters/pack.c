@@ -1,5 +1,6 @@
 #include "pack.h"
 #include "sample.h"
+#include "simd.h"
 
 #define WORTH_THREADS ((size_t)1 << 20) /* bytes: waking threads for less costs more than it saves */
 
@@ -48,53 +49,107 @@ static struct walk walk_row(int y, int w, int h, int orientation)
     }
 }
 
-/* Same depth: no arithmetic. CHANNELS is a constant, so that the loops unroll. */
-#define SPLIT(T, CHANNELS)                   \
-    for (ptrdiff_t x = 0; x < w; x++)        \
-        for (int c = 0; c < (CHANNELS); c++) \
-    *(T *)((char *)to[c] + x * step) = ((const T *)row)[x * (CHANNELS) + c]
-#define SPLIT_STRAIGHT(T, CHANNELS)          \
-    for (ptrdiff_t x = 0; x < w; x++)        \
-        for (int c = 0; c < (CHANNELS); c++) \
-    ((T *)to[c])[x] = ((const T *)row)[x * (CHANNELS) + c]
-#define SPLIT_ANY(T)                                   \
-    if (step == (ptrdiff_t)sizeof(T)) {                \
-        switch (rows->channels) {                      \
-        case 1:                                        \
-            memcpy(to[0], row, (size_t)w * sizeof(T)); \
-            break;                                     \
-        case 2:                                        \
-            SPLIT_STRAIGHT(T, 2);                      \
-            break;                                     \
-        case 3:                                        \
-            SPLIT_STRAIGHT(T, 3);                      \
-            break;                                     \
-        default:                                       \
-            SPLIT_STRAIGHT(T, 4);                      \
-        }                                              \
-    } else                                             \
-        SPLIT(T, rows->channels)
+/* Same depth: no arithmetic. n is a constant where these are called, so that the compiler makes shuffles of them. */
+#define DEFINE_ROWS(T, name)                                                                                \
+    TG_FN void split_##name(const T *restrict row, void *const *to, ptrdiff_t w, int n)                     \
+    {                                                                                                       \
+        T *restrict a = to[0], *restrict b = to[1], *restrict c = to[2], *restrict d = to[3];               \
+        for (ptrdiff_t x = 0; x < w; x++) {                                                                 \
+            a[x] = row[x * n];                                                                              \
+            b[x] = row[x * n + 1];                                                                          \
+            if (n > 2)                                                                                      \
+                c[x] = row[x * n + 2];                                                                      \
+            if (n > 3)                                                                                      \
+                d[x] = row[x * n + 3];                                                                      \
+        }                                                                                                   \
+    }                                                                                                       \
+    TG_FN void merge_##name(T *restrict row, const void *const *from, ptrdiff_t w, int n)                   \
+    {                                                                                                       \
+        const T *restrict a = from[0], *restrict b = from[1], *restrict c = from[2], *restrict d = from[3]; \
+        for (ptrdiff_t x = 0; x < w; x++) {                                                                 \
+            row[x * n] = a[x];                                                                              \
+            row[x * n + 1] = b[x];                                                                          \
+            if (n > 2)                                                                                      \
+                row[x * n + 2] = c[x];                                                                      \
+            if (n > 3)                                                                                      \
+                row[x * n + 3] = d[x];                                                                      \
+        }                                                                                                   \
+    }
+DEFINE_ROWS(uint8_t, u8)
+DEFINE_ROWS(uint16_t, u16)
+
+#define CALL_ROWS(f)          \
+    if (n == 2)               \
+        f(row, planes, w, 2); \
+    else if (n == 3)          \
+        f(row, planes, w, 3); \
+    else                      \
+        f(row, planes, w, 4)
+
+TG_FN void split_body(const void *row, void *const *planes, ptrdiff_t w, int n, size_t bytes)
+{
+    if (n == 1) {
+        memcpy(planes[0], row, (size_t)w * bytes);
+    } else if (bytes == 1) {
+        CALL_ROWS(split_u8);
+    } else {
+        CALL_ROWS(split_u16);
+    }
+}
+TG_DISPATCH(split, (const void *row, void *const *planes, ptrdiff_t w, int n, size_t bytes), (row, planes, w, n, bytes))
+
+TG_FN void merge_body(void *row, const void *const *planes, ptrdiff_t w, int n, size_t bytes)
+{
+    if (n == 1) {
+        memcpy(row, planes[0], (size_t)w * bytes);
+    } else if (bytes == 1) {
+        CALL_ROWS(merge_u8);
+    } else {
+        CALL_ROWS(merge_u16);
+    }
+}
+TG_DISPATCH(merge, (void *row, const void *const *planes, ptrdiff_t w, int n, size_t bytes), (row, planes, w, n, bytes))
+
+/* A block of n rows that are mirrored or become columns. Rows that become columns share cache lines, so all rows of the block
+ * go to one place before the next pixel's turn. step and next: bytes in the planes from pixel to pixel and from row to row. */
+enum { BLOCK = 32 };
+
+#define TURN(T)                                  \
+    for (ptrdiff_t x = 0; x < rows->w; x++)      \
+        for (int c = 0; c < rows->channels; c++) \
+            for (ptrdiff_t y = 0; y < n; y++)    \
+    *(T *)((char *)to[c] + x * step +            \
+           y * next) = ((const T *)((const char *)row + y * rows->stride))[x * rows->channels + c]
+
+static void turn(const struct tg_frame *rows, const void *row, int n, void *const *to, ptrdiff_t step, ptrdiff_t next)
+{
+    if (rows->depth == TG_U8)
+        TURN(uint8_t);
+    else
+        TURN(uint16_t);
+}
 
 void tg_unpack(const struct tg_frame *rows, int y0, int coded_h, int orientation, bool linear, struct tg_image *dst)
 {
     const ptrdiff_t w = rows->w;
     const ptrdiff_t bytes = (ptrdiff_t)tg_depth_bytes(dst->depth);
     const int colors = tg_image_colors(dst);
-    /* Rows that become columns share cache lines: one thread a block of them keeps each line in one place. */
+    const bool same = rows->depth == dst->depth && !linear, turned = same && orientation > 1 && orientation != 4;
 #pragma omp parallel for schedule(static) if ((size_t)rows->stride * (size_t)rows->h > WORTH_THREADS)
-    for (int y = 0; y < rows->h; y++) {
+    for (int y = 0; y < rows->h; y += turned ? BLOCK : 1) {
         const void *row = (const char *)rows->data + (ptrdiff_t)y * rows->stride;
         struct walk at = walk_row(y0 + y, rows->w, coded_h, orientation);
-        ptrdiff_t step = at.dx * bytes + at.dy * dst->stride;
         void *to[TG_MAX_PLANES] = {0};
         for (int c = 0; c < rows->channels; c++)
             to[c] = (char *)tg_image_row(dst, c, at.y) + at.x * bytes;
-        if (rows->depth == dst->depth && !linear) {
-            if (dst->depth == TG_U8) {
-                SPLIT_ANY(uint8_t);
-            } else {
-                SPLIT_ANY(uint16_t);
-            }
+        if (same && !turned) {
+            split(row, to, w, rows->channels, (size_t)bytes);
+            continue;
+        }
+        if (turned) {
+            struct walk below = walk_row(y0 + y + 1, rows->w, coded_h, orientation);
+            turn(rows, row, tg_min(BLOCK, rows->h - y), to, at.dx * bytes + at.dy * dst->stride,
+                 (below.x - at.x) * bytes + (below.y - at.y) * dst->stride);
             continue;
         }
         for (ptrdiff_t x = 0; x < w; x++)
@@ -107,25 +162,6 @@ void tg_unpack(const struct tg_frame *rows, int y0, int coded_h, int orientation
     }
 }
 
-#define MERGE(T, CHANNELS)                   \
-    for (ptrdiff_t x = 0; x < w; x++)        \
-        for (int c = 0; c < (CHANNELS); c++) \
-    ((T *)row)[x * (CHANNELS) + c] = ((const T *)from[c])[x]
-#define MERGE_ANY(T)                                 \
-    switch (rows->channels) {                        \
-    case 1:                                          \
-        memcpy(row, from[0], (size_t)w * sizeof(T)); \
-        break;                                       \
-    case 2:                                          \
-        MERGE(T, 2);                                 \
-        break;                                       \
-    case 3:                                          \
-        MERGE(T, 3);                                 \
-        break;                                       \
-    default:                                         \
-        MERGE(T, 4);                                 \
-    }
-
 void tg_pack(const struct tg_image *src, int y0, bool linear, struct tg_frame *rows)
 {
     const ptrdiff_t w = rows->w;
@@ -137,11 +173,7 @@ void tg_pack(const struct tg_image *src, int y0, bool linear, struct tg_frame *r
         for (int c = 0; c < rows->channels; c++)
             from[c] = tg_image_row(src, c, y0 + y);
         if (rows->depth == src->depth && !linear) {
-            if (src->depth == TG_U8) {
-                MERGE_ANY(uint8_t);
-            } else {
-                MERGE_ANY(uint16_t);
-            }
+            merge(row, from, w, rows->channels, tg_depth_bytes(src->depth));
             continue;
         }
         for (int x = 0; x < rows->w; x++)

@@ -82,7 +82,7 @@ step build 900 cmake --build $build -j "$jobs" || { tail -n 40 "$dir/build.log";
 
 step ctest 150 ctest --test-dir $build -L gpu --output-on-failure || tail -n 60 "$dir/ctest.log"
 ran ctest 'check_gpu .*Passed'
-step check 120 $build/tileglass check --device cuda:0 || tail -n 60 "$dir/check.log"
+step check 180 $build/tileglass check --device cuda:0 || tail -n 60 "$dir/check.log"
 ran check 'sobel .* ok$'
 
 if command -v compute-sanitizer >/dev/null; then
@@ -95,7 +95,7 @@ if command -v compute-sanitizer >/dev/null; then
     ran memcheck 'sobel .* ok$'
     sanitize memcheck packing 60 $build/test_cuda packing copies
     ran packing '^2 passed'
-    sanitize racecheck racecheck 120 $build/tileglass check --quick --device cuda:0
+    sanitize racecheck racecheck 150 $build/tileglass check --quick --device cuda:0
     ran racecheck 'sobel .* ok$'
 else
     table="${table}compute-sanitizer is not there: memcheck and racecheck did not run

@@ -228,7 +228,7 @@ run 0 apply a.png -f gray --linear -o lin.png $cpu
 # ---- interrupted ----
 "$make_assets" table big.png --size 1500x1000 --samples 1 >/dev/null
 cp keep.png was.png
-"$tg" apply big.png -f "bilateral@reference=10,bilateral@reference=10,bilateral@reference=10" -o keep.png $cpu 2>err &
+"$tg" apply big.png -f "bilateral=30,bilateral=30,bilateral=30" -o keep.png $cpu 2>err &
 pid=$!
 sleep 0.5
 kill -INT $pid

@@ -2,7 +2,8 @@
 #include "sample.h"
 #include "simd.h"
 
-#define WORTH_THREADS ((size_t)1 << 20) /* bytes: waking threads for less costs more than it saves */
+/* Moving bytes is quicker than waking threads for it, above all on a busy machine. */
+#define WORTH_THREADS ((size_t)1 << 20) /* bytes that need arithmetic, or to be turned */
 
 static float coded(const struct tg_frame *f, const void *row, size_t i)
 {
@@ -135,7 +136,8 @@ void tg_unpack(const struct tg_frame *rows, int y0, int coded_h, int orientation
     const ptrdiff_t bytes = (ptrdiff_t)tg_depth_bytes(dst->depth);
     const int colors = tg_image_colors(dst);
     const bool same = rows->depth == dst->depth && !linear, turned = same && orientation > 1 && orientation != 4;
-#pragma omp parallel for schedule(static) if ((size_t)rows->stride * (size_t)rows->h > WORTH_THREADS)
+    const size_t moved = same && !turned ? 0 : (size_t)rows->stride * (size_t)rows->h;
+#pragma omp parallel for schedule(static) if (moved > WORTH_THREADS)
     for (int y = 0; y < rows->h; y += turned ? BLOCK : 1) {
         const void *row = (const char *)rows->data + (ptrdiff_t)y * rows->stride;
         struct walk at = walk_row(y0 + y, rows->w, coded_h, orientation);
@@ -166,13 +168,14 @@ void tg_pack(const struct tg_image *src, int y0, bool linear, struct tg_frame *r
 {
     const ptrdiff_t w = rows->w;
     const int colors = tg_image_colors(src);
-#pragma omp parallel for schedule(static) if ((size_t)rows->stride * (size_t)rows->h > WORTH_THREADS)
+    const bool same = rows->depth == src->depth && !linear;
+#pragma omp parallel for schedule(static) if (!same && (size_t)rows->stride * (size_t)rows->h > WORTH_THREADS)
     for (int y = 0; y < rows->h; y++) {
         void *row = (char *)rows->data + (ptrdiff_t)y * rows->stride;
         const void *from[TG_MAX_PLANES] = {0};
         for (int c = 0; c < rows->channels; c++)
             from[c] = tg_image_row(src, c, y0 + y);
-        if (rows->depth == src->depth && !linear) {
+        if (same) {
             merge(row, from, w, rows->channels, tg_depth_bytes(src->depth));
             continue;
         }

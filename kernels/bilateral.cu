@@ -180,8 +180,8 @@ static bilateral_args args_of(const struct tg_job *job)
     a.distance = p->distance;
     a.disc = p->window == TG_BILATERAL_DISC;
     a.border = (tg_border)p->border;
-    a.space = p->sigma_space;
-    a.range = p->sigma_range * tg_depth_full(job->src.depth);
+    a.space = fmaxf(p->sigma_space, 1e-15F); /* so that its square is not 0 */
+    a.range = fmaxf(p->sigma_range * tg_depth_full(job->src.depth), 1e-15F);
     a.space2 = fmaxf(-0.5F * log2e / (a.space * a.space), least);
     a.range2 = fmaxf(-0.5F * log2e / (a.range * a.range), least);
     return a;

@@ -76,7 +76,9 @@ static struct walk walk_row(int y, int w, int h, int orientation)
                 row[x * n + 3] = d[x];                                                                      \
         }                                                                                                   \
     }
+/* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): the first n planes are there */
 DEFINE_ROWS(uint8_t, u8)
+/* NOLINTNEXTLINE(clang-analyzer-core.NullDereference) */
 DEFINE_ROWS(uint16_t, u16)
 
 #define CALL_ROWS(f)          \

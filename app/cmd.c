@@ -67,6 +67,17 @@ int tg_option_int(const char *option, const char *text, long long lo, long long 
     return 0;
 }
 
+int tg_option_depth(const char *text, enum tg_depth *depth)
+{
+    static const char *const names[] = {"8", "16", "f32"};
+    for (int i = 0; i < 3; i++)
+        if (strcmp(text, names[i]) == 0) {
+            *depth = (enum tg_depth)i;
+            return 0;
+        }
+    return tg_fail(TG_EUSAGE, "--depth %s: want 8, 16 or f32", text);
+}
+
 int tg_device_choose(const char *text, const char *cpu_only, struct tg_device **dev)
 {
     *dev = NULL;

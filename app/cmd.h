@@ -21,6 +21,7 @@ int cmd_sheet(int argc, char **argv);
 int cmd_list(int argc, char **argv);
 int cmd_info(int argc, char **argv);
 int cmd_check(int argc, char **argv);
+int cmd_bench(int argc, char **argv);
 
 /* Set to 1 by the first SIGINT or SIGTERM; long loops look at it. */
 extern volatile int tg_cancelled;
@@ -34,6 +35,9 @@ int tg_usage_error(const char *name, const char *fmt, ...) __attribute__((format
 
 /* A whole number of an option within lo..hi: 0, or TG_EUSAGE with a message that names both. */
 int tg_option_int(const char *option, const char *text, long long lo, long long hi, long long *out);
+
+/* "8", "16" or "f32" of --depth: 0, or TG_EUSAGE. */
+int tg_option_depth(const char *text, enum tg_depth *depth);
 
 /* "auto", "cpu" or "cuda:WHICH" (a number, UUID or bus id; "cuda" is "cuda:0"). *dev is NULL for the CPU. auto takes a card
  * where there is one, else the CPU with one notice on stderr; where cpu_only says why, auto is the CPU. A CUDA device asked for

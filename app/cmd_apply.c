@@ -213,12 +213,6 @@ static int parse_background(const char *s, uint8_t rgb[3])
     return 0;
 }
 
-static int parse_depth(const char *s, int *depth)
-{
-    *depth = strcmp(s, "8") == 0 ? TG_U8 : strcmp(s, "16") == 0 ? TG_U16 : strcmp(s, "f32") == 0 ? TG_F32 : -1;
-    return *depth < 0 ? tg_fail(TG_EUSAGE, "--depth %s: want 8, 16 or f32", s) : 0;
-}
-
 static int parse_format(const char *s, const char **format)
 {
     *format = strcmp(s, "png") == 0 ? "png" : strcmp(s, "jpeg") == 0 || strcmp(s, "jpg") == 0 ? "jpeg" : NULL;
@@ -269,6 +263,7 @@ int cmd_apply(int argc, char **argv)
     for (int c; (c = tg_getopt(argc, argv, "hf:o:rqv", longs)) != -1;) {
         long long n = 0;
         int err = 0;
+        enum tg_depth depth = TG_U8;
         switch (c) {
         case 'h':
         case HELP:
@@ -292,7 +287,8 @@ int cmd_apply(int argc, char **argv)
             a.device = optarg;
             break;
         case DEPTH:
-            err = parse_depth(optarg, &a.pipe.depth);
+            err = tg_option_depth(optarg, &depth);
+            a.pipe.depth = (int)depth;
             break;
         case LINEAR:
             a.pipe.linear = true;

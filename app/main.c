@@ -17,6 +17,7 @@ static const struct {
     {"sheet", "sheet IN -f CHAIN... -o PNG", "the picture and each chain's result side by side", cmd_sheet},
     {"list", "list [filters|FILTER|devices|formats]", "what there is, with ranges and defaults", cmd_list},
     {"info", "info FILE...", "size, depth, planes, orientation, profile", cmd_info},
+    {"bench", "bench [CHAIN...]", "time every variant that matches the definition", cmd_bench},
     {"check", "check [FILTER...]", "every variant against the definition, on this machine", cmd_check},
 };
 #define COMMANDS (int)(sizeof commands / sizeof commands[0])

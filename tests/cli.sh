@@ -80,7 +80,7 @@ run 2 apply a.png -f bilateral@fastest -o b.png
 says "no variant 'fastest'"
 run 2 apply a.png -f invert -o b.png --device gpu
 says "--device gpu"
-for c in apply sheet list info check; do
+for c in apply sheet list info check bench; do
     run 0 $c --help
 done
 
@@ -237,6 +237,16 @@ code=$?
 if [ $code -eq 130 ]; then ok; else bad "interrupted: exit $code: $(cat err)"; fi
 same was.png keep.png
 none
+
+# ---- bench ----
+run 0 bench invert gaussian=1 --size 64x48 --planes 4 --seconds 0.01 $cpu
+for row in 'invert     reference' 'invert     simd' 'gaussian   simd'; do
+    if grep -q "^$row " out; then ok; else bad "bench lacks '$row': $(cat out)"; fi
+done
+run 2 bench invert --size 0x5 $cpu
+says "1x1..32768x32768"
+run 2 bench invert,gray $cpu
+says "one filter at a time"
 
 # ---- sheet ----
 run 0 sheet a.png -f invert -f gray -o sheet.png $cpu

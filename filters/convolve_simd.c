@@ -4,7 +4,7 @@
 #include "simd.h"
 
 /* ROWS x COLUMNS vectors of sums stay in registers. */
-enum { TILE_W = 256, TILE_H = 32, ROWS = 4, PAD = 64 };
+enum { TILE_W = 192, TILE_H = 32, ROWS = 4, PAD = 64 };
 
 /* What all tiles share. */
 struct plan {

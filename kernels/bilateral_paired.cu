@@ -45,7 +45,8 @@ template <int R> struct shape {
     static constexpr int PITCH = LANES * COLUMNS + 2 * PAD;
     static constexpr int RING = ((R + 1) * PITCH + 15) / 16 * 16; /* bytes: rows y..y+r as coded */
     static constexpr int SUMS = R * 4 * LANES * 16;               /* bytes: r rows of 8 sums and 8 weights a lane */
-    static constexpr int BYTES = RING + SUMS;
+    static constexpr int FOLDED = LANES * COLUMNS * 4; /* bytes: where each column is read from, at the border */
+    static constexpr int BYTES = RING + SUMS + FOLDED;
 };
 
 /* Half the width of a disc's row, rounded up to what has code of its own. */
@@ -245,6 +246,13 @@ __global__ void __launch_bounds__(WARPS *LANES, BLOCKS) bilateral_cuda_paired(co
     const bool inside = args.wide && x >= 0 && x <= args.w - COLUMNS;
     const uint8_t *src = args.src[blockIdx.y];
 
+    /* Folding divides: once a column, or the warps at the border would keep all others waiting at the end. */
+    int *from = (int *)((uint8_t *)memory + threadIdx.x / LANES * S::BYTES + S::RING + S::SUMS) + lane;
+    if (!inside)
+#pragma unroll 1
+        for (int i = 0; i < COLUMNS; i++)
+            from[i * LANES] = tg_fold(x + i, args.w, (tg_border)args.border);
+
     auto fetch = [&](int y) {
         uint2 bytes = make_uint2(0, 0);
         y = tg_fold(y, args.h, (tg_border)args.border);
@@ -253,9 +261,9 @@ __global__ void __launch_bounds__(WARPS *LANES, BLOCKS) bilateral_cuda_paired(co
         const uint8_t *row = src + (ptrdiff_t)y * args.src_stride;
         if (inside)
             return *(const uint2 *)(row + x);
+#pragma unroll
         for (int i = 0; i < COLUMNS; i++) {
-            int from = tg_fold(x + i, args.w, (tg_border)args.border);
-            unsigned v = from < 0 ? 0U : row[from];
+            unsigned v = from[i * LANES] < 0 ? 0U : row[from[i * LANES]];
             (i < 4 ? bytes.x : bytes.y) |= v << 8 * (i & 3);
         }
         return bytes;

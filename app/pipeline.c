@@ -230,7 +230,7 @@ static int to_host(struct tg_pipeline *p, int err, const struct tg_chain *chain)
     if (!p->on_device || !p->opts.fallback || (err != TG_ECUDA && err != TG_ENOMEM && err != TG_EDEVICE) ||
         (chain && tg_chain_pins(chain, TG_CUDA)))
         return err;
-    tg_warn("%s; this picture goes on on the CPU", tg_error());
+    tg_warn(err == TG_ENOMEM ? "%s; this picture goes on on the CPU" : "%s; going on on the CPU", tg_error());
     p->dead |= err != TG_ENOMEM;
     p->on_device = false;
     for (int i = 0; i < 3; i++)
